@@ -1,0 +1,211 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"mikan/wire"
+)
+
+const (
+	attempts  = 3                // of one model call
+	baseDelay = 2 * time.Second  // before the second attempt; doubled for each further one
+	maxDelay  = 60 * time.Second // however long the server wishes
+	idleLimit = 5 * time.Minute  // [Run.Idle] if it is 0
+)
+
+// ask makes one model call, with up to [attempts] attempts. Of a failed attempt
+// that is followed by another nothing remains; of the last one the message is
+// what had arrived.
+func (l *loop) ask(ctx context.Context) (wire.Message, error) {
+	if l.Model.Window > 0 && l.tokens >= l.Model.Window {
+		err := l.overflow(nil)
+		l.emit(wire.Event{Type: wire.AgentError, Error: err.Error()})
+		return wire.Message{}, err
+	}
+	for n := 1; ; n++ {
+		m, err := l.attempt(ctx)
+		l.complete(&m)
+		if err == nil || ctx.Err() != nil {
+			return m, err
+		}
+		delay, again := retry(err, n)
+		if !again {
+			err = l.explain(err, n)
+			l.emit(wire.Event{Type: wire.AgentError, Error: err.Error()})
+			return m, err
+		}
+		l.emit(wire.Event{Type: wire.AgentError, Error: err.Error(), Retry: n + 1})
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return wire.Message{}, context.Cause(ctx)
+		}
+	}
+}
+
+// retry says whether to try again after the nth attempt failed with err, and
+// after which delay.
+func retry(err error, n int) (time.Duration, bool) {
+	var e *ModelError
+	if n >= attempts || !errors.As(err, &e) || e.Trouble != Transient && e.Trouble != RateLimit {
+		return 0, false
+	}
+	if e.RetryAfter > 0 {
+		return min(e.RetryAfter, maxDelay), true
+	}
+	return baseDelay << (n - 1), true
+}
+
+// explain makes the error of the last, nth attempt one for the user.
+func (l *loop) explain(err error, n int) error {
+	var e *ModelError
+	switch {
+	case errors.As(err, &e) && e.Trouble == Overflow:
+		return l.overflow(err)
+	case n > 1:
+		return fmt.Errorf("%w (tried %d times)", err, n)
+	}
+	return err
+}
+
+func (l *loop) overflow(cause error) error {
+	return &ModelError{
+		Trouble: Overflow,
+		Text:    fmt.Sprintf("the session no longer fits the model's window of %d tokens; start a new one with 'new'", l.Model.Window),
+		Err:     cause,
+	}
+}
+
+// complete fills in what the provider left open, and counts the call.
+func (l *loop) complete(m *wire.Message) {
+	l.ending.Calls++
+	m.Role = wire.Assistant
+	if m.API == "" {
+		m.API, m.Provider, m.Model = l.Model.API, l.Model.Provider, l.Model.ID
+	}
+	if m.Timestamp == 0 {
+		m.Timestamp = time.Now().UnixMilli()
+	}
+	if m.Usage == nil {
+		return
+	}
+	if l.Model.Price != (Price{}) {
+		l.Model.Price.Cost(m.Usage)
+	}
+	l.ending.Usage.Add(*m.Usage)
+}
+
+var (
+	errIdle    = errors.New("idle")
+	errFlooded = errors.New("flooded")
+)
+
+// floodLimit is how many bytes of text and reasoning an answer may have: far
+// more than its tokens can be, so that only a server that keeps no limit of its
+// own is cut off.
+func (l *loop) floodLimit() int { return 1<<20 + 32*max(l.Model.MaxTokens, 0) }
+
+// attempt is one attempt of a model call. It ends when the provider returns,
+// when the model has sent nothing for too long, or when ctx is done, and does
+// not rely on the provider to see to that.
+func (l *loop) attempt(ctx context.Context) (wire.Message, error) {
+	call, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit := cmp.Or(l.Idle, idleLimit)
+	idle := time.AfterFunc(limit, func() { cancel(errIdle) })
+	defer idle.Stop()
+	late, stop := lateness(call)
+	defer stop()
+
+	in := &incoming{emit: l.emit, room: l.floodLimit(), flooded: func() { cancel(errFlooded) }}
+	defer in.close()
+	done := make(chan reply, 1)
+	req := Request{l.Model, l.System, l.history, l.specs, cmp.Or(l.Thinking, Levels[0]), l.Session}
+	l.left.Go(func() {
+		done <- stream(call, l.Provider, req, func(d Delta) {
+			idle.Reset(limit)
+			in.add(d)
+		})
+	})
+
+	var r reply
+	select {
+	case r = <-done:
+	case <-late.Done():
+		r.err = context.Cause(call)
+	}
+	if r.err == nil {
+		return r.message, nil
+	}
+	if r.message.PlainText() == "" {
+		r.message.Content = append(r.message.Content, wire.TextPart(in.close()))
+	}
+	switch cause := context.Cause(call); {
+	case ctx.Err() != nil:
+	case errors.Is(cause, errIdle):
+		r.err = &ModelError{Trouble: Transient, Text: fmt.Sprintf("the model sent nothing for %v", limit), Err: r.err}
+	case errors.Is(cause, errFlooded):
+		r.err = &ModelError{Trouble: Refused, Text: fmt.Sprintf("the model's answer does not end; it was cut off after %d bytes", l.floodLimit()), Err: r.err}
+	}
+	return r.message, r.err
+}
+
+// reply is what [Provider.Stream] returned.
+type reply struct {
+	message wire.Message
+	err     error
+}
+
+// stream calls p and turns a panic into an error.
+func stream(ctx context.Context, p Provider, req Request, emit func(Delta)) (r reply) {
+	defer func() {
+		if v := recover(); v != nil {
+			r = reply{err: fmt.Errorf("the provider %s failed inside: %v", req.Model.Provider, caught(ctx, v))}
+		}
+	}()
+	m, err := p.Stream(ctx, req, emit)
+	return reply{m, err}
+}
+
+// incoming takes the deltas of one attempt.
+type incoming struct {
+	emit    func(wire.Event)
+	room    int    // bytes that may still come
+	flooded func() // called when more do
+
+	mu     sync.Mutex // held while an event is emitted, so that none follows close
+	text   strings.Builder
+	closed bool
+}
+
+func (in *incoming) add(d Delta) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.room -= len(d.Text); in.room < 0 {
+		in.flooded()
+		return
+	}
+	switch {
+	case in.closed || d.Text == "":
+	case d.Thinking:
+		in.emit(wire.Event{Type: wire.ThinkingDelta, Text: d.Text})
+	default:
+		in.text.WriteString(d.Text)
+		in.emit(wire.Event{Type: wire.Delta, Text: d.Text})
+	}
+}
+
+// close ends the attempt for a provider that has not noticed yet, and returns
+// the text that has come.
+func (in *incoming) close() string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+	return in.text.String()
+}

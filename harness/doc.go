@@ -1,0 +1,18 @@
+// Package harness is one agent run: the turns of model and tools that answer a
+// prompt. It knows nothing of offices, queues or platforms; what it needs of
+// them it declares here: a [Provider] to ask, a [Computer] to work on, a
+// [Store] to keep the history in.
+//
+// [Run.Do] is the loop. The law that it keeps, and that every provider
+// enforces: each tool call in the history has exactly one result, after it and
+// before the next message, whatever happened in between. [Close] restores the
+// law at the end of a history whose process was killed, [Repair] anywhere.
+//
+// A run is put together from [Tools], which work on a Computer, and from
+// [SystemPrompt], whose parts [Skills] and [Memory] read from the host
+// directories that the agent can write. [UserText] makes a person's message
+// into what the model sees.
+//
+// Package harness/models knows which models exist and how to reach them;
+// harness/anthropic, harness/openai and harness/demo are the providers.
+package harness
