@@ -1,0 +1,13 @@
+// Package store keeps what an office must not lose, in SQLite: one database per
+// office ([DB]: the platform log, the session tree, the queue of prompts, the
+// usage) and one index over all offices ([Index]: which have work waiting), the
+// only database that a start reads.
+//
+// What a file of the tree shows of the past is kept as it is shown: a
+// transcript entry and a log record are stored as the line that the file gives,
+// with the offset at which it ends, so that a read at any offset is one look-up
+// and nothing is rendered or rewritten again.
+//
+// Every change is one transaction, synchronous=FULL, on one connection. An
+// error leaves nothing of it behind.
+package store
