@@ -1,0 +1,367 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mikan/fs"
+	"mikan/harness"
+	"mikan/harness/models"
+	"mikan/runtime/store"
+	"mikan/wire"
+)
+
+// openStores is how many offices' databases are open at most.
+const openStores = 64
+
+// closeGrace is how long Interrupt waits for interrupted runs to settle.
+const closeGrace = 5 * time.Second
+
+// Config is what a runtime is made of.
+type Config struct {
+	Workspace *Workspace
+	// LoadModels reads models.json and auth.json; it is called at the start and
+	// by reload.
+	LoadModels func() (*models.Registry, error)
+	// Computer makes the computer of an office, and says in one line for the
+	// agent what its commands can reach.
+	Computer func(context.Context, *Office) (c harness.Computer, confinement string, err error)
+	Log      *slog.Logger
+	Outbox   OutboxTimes
+}
+
+// Runtime owns the offices of one state directory.
+type Runtime struct {
+	cfg     Config
+	ws      *Workspace
+	log     *slog.Logger
+	index   *store.Index
+	pool    *store.Pool
+	models  atomic.Pointer[models.Registry]
+	desks   *desks
+	outbox  OutboxTimes
+	feed    *fs.Feed
+	started time.Time
+
+	runs     context.Context // of all runs; cancelled with harness.ErrInterrupted
+	stopRuns context.CancelCauseFunc
+	owned    sync.WaitGroup // session loops and the janitor
+
+	creating chan struct{} // held while an office is made or put away
+
+	publishing sync.Mutex // makes the order of seq that of the lines
+	seq        uint64
+
+	mu       sync.Mutex
+	live     map[Address]*Conversation // those touched since the start
+	archived map[Address]bool
+	refuse   error // why no new prompts are taken; nil: they are
+	closing  bool  // no goroutine is added to owned any more
+}
+
+// Start opens the state directory's index. Nothing runs before [Runtime.Resume].
+func Start(ctx context.Context, cfg Config) (*Runtime, error) {
+	rt := &Runtime{
+		cfg: cfg, ws: cfg.Workspace, log: cfg.Log, pool: store.NewPool(openStores), started: time.Now(),
+		live: map[Address]*Conversation{}, archived: map[Address]bool{}, creating: make(chan struct{}, 1),
+	}
+	rt.feed, rt.outbox = newFeed(), cfg.Outbox.withDefaults()
+	rt.runs, rt.stopRuns = context.WithCancelCause(context.WithoutCancel(ctx))
+	if err := rt.load(); err != nil {
+		return nil, err
+	}
+	var err error
+	if rt.desks, err = loadDesks(rt, filepath.Join(rt.ws.StateDir, "platforms.json")); err != nil {
+		return nil, err
+	}
+	if err := rt.openIndex(ctx); err != nil {
+		return nil, err
+	}
+	rt.spawn(rt.janitor)
+	return rt, nil
+}
+
+// spawn runs f on a goroutine that Close waits for, and reports false when it is
+// too late for that.
+func (rt *Runtime) spawn(f func()) bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if rt.closing {
+		return false
+	}
+	rt.owned.Go(f)
+	return true
+}
+
+// load reads the models and checks the settings.
+func (rt *Runtime) load() error {
+	m, err := rt.cfg.LoadModels()
+	if err != nil {
+		return err
+	}
+	data, ok, err := readState(rt.settingsPath())
+	if err != nil {
+		return err
+	}
+	if ok {
+		if _, err := parseFor(m, rt.settingsPath(), data); err != nil {
+			return err
+		}
+	}
+	rt.models.Store(m)
+	return nil
+}
+
+func (rt *Runtime) settingsPath() string { return settingsIn(rt.ws.StateDir) }
+
+// parseFor parses settings, whose model must be one that m knows; file is their
+// name for the errors.
+func parseFor(m *models.Registry, file string, data []byte) (Settings, error) {
+	s, err := ParseSettings(file, data)
+	if err != nil || s.LLM.Provider == "" {
+		return s, err
+	}
+	if _, _, err := m.Find(s.LLM.Provider + "/" + s.LLM.Model); err != nil {
+		return Settings{}, &wire.JSONError{File: file, Line: lineOf(data, "llm.model"), Text: "llm.model: " + err.Error()}
+	}
+	return s, nil
+}
+
+// openIndex opens index.db and, if it had to be made anew, fills it from the
+// registry: every office may have work.
+func (rt *Runtime) openIndex(ctx context.Context) error {
+	ix, fresh, err := store.OpenIndex(ctx, filepath.Join(rt.ws.StateDir, "index.db"))
+	if err != nil {
+		return err
+	}
+	rt.index = ix
+	if fresh {
+		err = rt.fillIndex(ctx)
+	}
+	if err == nil {
+		err = rt.loadArchived(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, ix.Close())
+	}
+	return nil
+}
+
+// fillIndex puts every office into a new index: any may have work.
+func (rt *Runtime) fillIndex(ctx context.Context) error {
+	list, err := rt.ws.registry.List()
+	if err != nil {
+		return err
+	}
+	var pending, archived []string
+	for _, a := range list {
+		o := rt.ws.Office(a)
+		if _, err := os.Lstat(o.Archived); err == nil {
+			archived = append(archived, string(o.Key))
+		}
+		if _, err := os.Lstat(o.Sessions); err == nil {
+			pending = append(pending, string(o.Key))
+		}
+	}
+	return rt.index.Fill(ctx, pending, archived)
+}
+
+// loadArchived reads which offices are archived. The mark in the office decides;
+// the index, which may say too much, tells where to look for it.
+func (rt *Runtime) loadArchived(ctx context.Context) error {
+	keys, err := rt.index.Archived(ctx)
+	if err != nil {
+		return err
+	}
+	return rt.each(keys, func(a Address) error {
+		if _, err := os.Lstat(rt.ws.Office(a).Archived); err == nil {
+			rt.archived[a] = true
+			return nil
+		}
+		return rt.index.SetArchived(ctx, string(a.Key()), false)
+	})
+}
+
+// each calls f for the addresses that keys belong to.
+func (rt *Runtime) each(keys []string, f func(Address) error) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	list, err := rt.ws.registry.List()
+	if err != nil {
+		return err
+	}
+	byKey := make(map[string]Address, len(list))
+	for _, a := range list {
+		byKey[string(a.Key())] = a
+	}
+	for _, key := range keys {
+		a, ok := byKey[key]
+		if !ok {
+			rt.log.Warn("the index names an office that the registry does not know", "key", key)
+			continue
+		}
+		if err := f(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Resume closes what a crash interrupted and goes on with what waits. It opens
+// no office without work. One that cannot be opened is logged, and looked at
+// again at the next start.
+func (rt *Runtime) Resume(ctx context.Context) error {
+	keys, err := rt.index.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	return rt.each(keys, func(a Address) error {
+		if err := rt.conversation(a).recover(ctx); err != nil {
+			rt.log.Error("an office cannot go on", "office", a.String(), "err", err)
+		}
+		return ctx.Err()
+	})
+}
+
+// Interrupt takes no new prompts, interrupts what runs and waits, but not for
+// long, until it has settled. What waits in queues stays there for the next
+// start.
+func (rt *Runtime) Interrupt() error {
+	rt.Refuse(fs.Errorf(fs.Again, "the daemon is ending"))
+	rt.stopRuns(harness.ErrInterrupted)
+	rt.mu.Lock()
+	rt.closing = true
+	rt.mu.Unlock()
+	settled := make(chan struct{})
+	go func() { rt.owned.Wait(); close(settled) }()
+	select {
+	case <-settled:
+		return nil
+	case <-time.After(closeGrace):
+		return fmt.Errorf("runs did not settle within %v", closeGrace)
+	}
+}
+
+// Close interrupts, ends the daemon's feed and closes the stores.
+func (rt *Runtime) Close() error {
+	late := rt.Interrupt()
+	rt.feed.Close()
+	for _, c := range rt.touched() {
+		c.unmark(context.Background())
+	}
+	return errors.Join(late, rt.pool.Close(), rt.index.Close())
+}
+
+// Refuse makes every new prompt fail with err.
+func (rt *Runtime) Refuse(err error) {
+	rt.mu.Lock()
+	rt.refuse = err
+	rt.mu.Unlock()
+}
+
+func (rt *Runtime) accepting() error {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return rt.refuse
+}
+
+// Feed is the stream of every event of every office.
+func (rt *Runtime) Feed() *fs.Feed { return rt.feed }
+
+// Models is the registry in force.
+func (rt *Runtime) Models() *models.Registry { return rt.models.Load() }
+
+// DefaultModel is the model of an office that chooses none, and why it is.
+func (rt *Runtime) DefaultModel(ctx context.Context) (model, why string, err error) {
+	s, err := loadSettings(rt.settingsPath())
+	if err != nil {
+		return "", "", err
+	}
+	m, why, err := rt.Models().Default(ctx, s.LLM.Provider, s.LLM.Model)
+	return m.String(), why, err
+}
+
+// knownModel is DefaultModel as far as it is known without asking the network.
+func (rt *Runtime) knownModel() (model, why string, err error) {
+	s, err := loadSettings(rt.settingsPath())
+	if err != nil {
+		return "", "", err
+	}
+	m, why, err := rt.Models().Known(s.LLM.Provider, s.LLM.Model)
+	return m.String(), why, err
+}
+
+// Workspace is the layout that the runtime works on.
+func (rt *Runtime) Workspace() *Workspace { return rt.ws }
+
+// newFeed makes a feed whose slow readers are told what they missed.
+func newFeed() *fs.Feed {
+	return &fs.Feed{Lost: func(n int) []byte {
+		line, _ := json.Marshal(wire.Event{Time: time.Now().UTC(), Type: wire.Dropped, N: n})
+		return append(line, '\n')
+	}}
+}
+
+// publish numbers and dates an event and gives it to the feeds of the daemon,
+// of the office and of the session, if anyone reads them.
+func (rt *Runtime) publish(e wire.Event, feeds ...*fs.Feed) {
+	rt.publishing.Lock()
+	defer rt.publishing.Unlock()
+	rt.seq++
+	e.Seq, e.Time = rt.seq, time.Now().UTC()
+	feeds = slices.DeleteFunc(append(feeds, rt.feed), (*fs.Feed).Unread)
+	if len(feeds) == 0 {
+		return
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		rt.log.Error("an event cannot be encoded", "type", e.Type, "err", err)
+		return
+	}
+	for _, f := range feeds {
+		f.Publish(line)
+	}
+}
+
+// The janitor's times.
+const (
+	sweepEvery = time.Minute
+	runnerIdle = time.Hour   // an idle runner is let go
+	indexIdle  = time.Minute // an idle office's mark in the index is cleared
+)
+
+// janitor lets go of what has been idle for long, until the runs are stopped.
+func (rt *Runtime) janitor() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-rt.runs.Done():
+			return
+		case <-tick.C:
+			for _, c := range rt.touched() {
+				c.sweep(rt.runs)
+			}
+		}
+	}
+}
+
+func (rt *Runtime) touched() []*Conversation {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	list := make([]*Conversation, 0, len(rt.live))
+	for _, c := range rt.live {
+		list = append(list, c)
+	}
+	return list
+}
