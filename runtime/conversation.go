@@ -30,7 +30,7 @@ type Conversation struct {
 	*Office
 
 	feed     *fs.Feed
-	hooks    *Hooks
+	hooks    func() *Hooks // made when they are first asked for
 	settings chan struct{} // held while the settings are changed
 	incoming chan struct{} // held while a message of the platform is taken in
 
@@ -53,7 +53,7 @@ func (rt *Runtime) conversation(a Address) *Conversation {
 	c := rt.live[a]
 	if c == nil {
 		c = &Conversation{rt: rt, Office: rt.ws.Office(a), feed: newFeed(), sessions: map[string]*Session{}, changed: rt.started, news: make(chan struct{}), settings: make(chan struct{}, 1), incoming: make(chan struct{}, 1)}
-		c.hooks = newHooks(c)
+		c.hooks = sync.OnceValue(func() *Hooks { return newHooks(c) })
 		rt.live[a] = c
 	}
 	return c
@@ -227,7 +227,7 @@ func (c *Conversation) use(ctx context.Context, f func(*store.DB) error) error {
 }
 
 // Hooks are the office's hooks.
-func (c *Conversation) Hooks() *Hooks { return c.hooks }
+func (c *Conversation) Hooks() *Hooks { return c.hooks() }
 
 // Feed is the stream of the office's events.
 func (c *Conversation) Feed() *fs.Feed { return c.feed }

@@ -59,10 +59,10 @@ func newHooks(c *Conversation) *Hooks {
 
 // Free is EBUSY if who holds a question of the session: he would wait for
 // himself, or make others wait.
-func (s *Session) Free(who *fs.Identity) error { return s.c.hooks.free(s, who) }
+func (s *Session) Free(who *fs.Identity) error { return s.c.hooks().free(s, who) }
 
 // Free is EBUSY if who holds a question of any session of the office.
-func (c *Conversation) Free(who *fs.Identity) error { return c.hooks.free(nil, who) }
+func (c *Conversation) Free(who *fs.Identity) error { return c.hooks().free(nil, who) }
 
 func (h *Hooks) free(s *Session, who *fs.Identity) error {
 	if who == nil {

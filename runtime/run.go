@@ -69,7 +69,7 @@ func (s *Session) execute(ctx context.Context, now *run, t *telling) harness.End
 		Model: r.model, Provider: r.provider, Thinking: r.level, System: r.system, Tools: r.tools,
 		Store: h, Session: string(s.c.Key) + "/" + s.name,
 		Prompt: userMessage(now.prompt, note),
-		Hooks:  s.c.hooks.forRun(s, now.prompt),
+		Hooks:  s.c.hooks().forRun(s, now.prompt),
 		Steer:  func(ctx context.Context) []wire.Message { return s.steers(ctx, h) },
 		Emit:   t.tell,
 	}
@@ -168,7 +168,7 @@ func (s *Session) steers(ctx context.Context, h *history) []wire.Message {
 	var msgs []wire.Message
 	for _, p := range list {
 		st := harness.Start{Prompt: p.Text, System: h.r.system}
-		switch err := s.c.hooks.start(ctx, s, p, &st); {
+		switch err := s.c.hooks().start(ctx, s, p, &st); {
 		case ctx.Err() != nil:
 			return nil // they stay in the queue
 		case err != nil:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"mikan/fs"
@@ -55,7 +56,7 @@ func New(rt *runtime.Runtime, d Daemon) *fs.Tree {
 // fill gives a directory its README and its files. Every file that the table
 // has by name must be there, and no other.
 func fill(d *fs.Dir, p wire.Place, nodes map[string]fs.Node) {
-	nodes[wire.ReadmeName] = text(wire.Readme(p))
+	nodes[wire.ReadmeName] = readmes()[p]
 	for _, f := range wire.FilesAt(p) {
 		if n, ok := nodes[f.Name]; ok {
 			d.Add(f.Name, n)
@@ -68,6 +69,15 @@ func fill(d *fs.Dir, p wire.Place, nodes map[string]fs.Node) {
 		panic(fmt.Sprintf("tree: the table lacks %s/%s", p, name))
 	}
 }
+
+// readmes are the README files, the same in every directory of a sort.
+var readmes = sync.OnceValue(func() map[wire.Place]fs.Node {
+	all := map[wire.Place]fs.Node{}
+	for _, x := range wire.Places {
+		all[x.Place] = text(wire.Readme(x.Place))
+	}
+	return all
+})
 
 // text is a file that never changes.
 func text(s string) fs.Node {
