@@ -228,3 +228,7 @@ func (l *Listener) withdrawLocked() {
 	}
 	close(l.done)
 }
+
+// Is reports whether who is the listener's client: the same connection or
+// process, or one that the process has started.
+func (l *Listener) Is(who *Identity) bool { return who.actsFor(l.who) }

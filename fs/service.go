@@ -242,3 +242,17 @@ func (s *Service) removeLocked(l *Listener) {
 	s.listeners = slices.DeleteFunc(s.listeners, func(x *Listener) bool { return x == l })
 	maps.DeleteFunc(s.keys, func(_ string, x *Listener) bool { return x == l })
 }
+
+// Suspects is how many have the file open and are not among the listeners,
+// because they have let a question time out.
+func (s *Service) Suspects() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, l := range s.listeners {
+		if l.suspect {
+			n++
+		}
+	}
+	return n
+}

@@ -55,13 +55,6 @@ func (s *Session) Feed() *fs.Feed { return s.feed }
 // Changed is when the office's state changed last.
 func (s *Session) Changed() time.Time { return s.c.Changed() }
 
-// Running reports whether a prompt is being answered.
-func (s *Session) Running() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.run != nil
-}
-
 // publish gives an event to the feeds of the session, the office and the
 // daemon.
 func (s *Session) publish(e wire.Event) {
