@@ -66,7 +66,7 @@ func (s *Session) execute(ctx context.Context, now *run, t *telling) harness.End
 	told, note := s.prepare(ctx, row, r)
 	h := &history{s: s, r: r, run: now, told: told, taken: []store.Prompt{now.prompt}, onTaken: t.take}
 	run := &harness.Run{
-		Model: r.model, Provider: r.provider, Thinking: r.level, System: r.system, Tools: r.tools,
+		Model: r.model, Provider: r.provider, Thinking: r.level, System: r.system, Tools: s.toolbox(r, now.prompt),
 		Store: h, Session: string(s.c.Key) + "/" + s.name,
 		Prompt: userMessage(now.prompt, note),
 		Hooks:  s.c.hooks().forRun(s, now.prompt),
