@@ -36,8 +36,9 @@ type Dir struct {
 	// scratch.go. Such a Dir is kept, and not made anew for each walk.
 	Scratch bool
 
-	mu  sync.Mutex // guards Children and pad
-	pad map[string]*scratch
+	mu      sync.Mutex // guards Children and what follows
+	pad     map[string]*scratch
+	tidying bool // a timer waits to drop old scratch
 }
 
 var (

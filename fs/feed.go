@@ -20,6 +20,9 @@ type Feed struct {
 	Mode FileMode // 0: 0440
 	// Lost makes the line for n lost ones; nil: {"type":"dropped","n":N}.
 	Lost func(n int) []byte
+	// Of is what must live as long as the feed is known to anyone: who publishes to
+	// it. It may be nil.
+	Of any
 
 	mu      sync.Mutex
 	count   uint32 // lines published

@@ -17,8 +17,8 @@ import (
 //     the error is the rename's, the old content and the scratch stay.
 //   - A value that is renamed to a new name leaves a copy there as scratch. The
 //     value itself stays, with its content, until something replaces it.
-//   - Scratch is gone 60 s after its last close. It is dropped when the
-//     directory's scratch is next looked at, so there is no timer.
+//   - Scratch is gone 60 s after its last close, and until then its directory
+//     lives.
 const (
 	maxScratch   = 1 << 20 // bytes of a file
 	maxScratches = 32      // files in a directory
@@ -48,6 +48,16 @@ func (d *Dir) expireLocked() {
 		if s.expired() {
 			delete(d.pad, name)
 		}
+	}
+}
+
+// tidy drops what is too old, again and again while there is any.
+func (d *Dir) tidy() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.expireLocked()
+	if d.tidying = len(d.pad) > 0; d.tidying {
+		time.AfterFunc(scratchAge, d.tidy)
 	}
 }
 
@@ -86,6 +96,10 @@ func (d *Dir) keepScratch(name string, s *scratch) error {
 		d.pad = map[string]*scratch{}
 	}
 	d.pad[name] = s
+	if !d.tidying {
+		d.tidying = true
+		time.AfterFunc(scratchAge, d.tidy)
+	}
 	return nil
 }
 

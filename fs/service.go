@@ -47,6 +47,9 @@ type Service struct {
 	// Bodies are the bodies of the requests, served as [BodyDir] in the same
 	// directory; nil: no request has one.
 	Bodies *Bodies
+	// Of is what must live as long as the file is known to anyone: who asks its
+	// listeners. It may be nil.
+	Of any
 
 	own Bodies // gives the tags if Bodies is nil
 

@@ -36,7 +36,6 @@ type Conversation struct {
 
 	mu        sync.Mutex
 	sessions  map[string]*Session
-	changed   time.Time
 	news      chan struct{} // closed, and replaced, when something changed
 	closed    bool          // archived, or about to be: no prompt is let in
 	marked    bool          // the index says that there may be work
@@ -48,14 +47,16 @@ type Conversation struct {
 
 // conversation returns the office at work, whether it is registered or not.
 func (rt *Runtime) conversation(a Address) *Conversation {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	c := rt.live[a]
-	if c == nil {
-		c = &Conversation{rt: rt, Office: rt.ws.Office(a), feed: newFeed(), sessions: map[string]*Session{}, changed: rt.started, news: make(chan struct{}), settings: make(chan struct{}, 1), incoming: make(chan struct{}, 1)}
-		c.hooks = sync.OnceValue(func() *Hooks { return newHooks(c) })
-		rt.live[a] = c
+	return rt.live.get(a, func() *Conversation { return newConversation(rt, a) })
+}
+
+func newConversation(rt *Runtime, a Address) *Conversation {
+	c := &Conversation{
+		rt: rt, Office: rt.ws.Office(a), sessions: map[string]*Session{}, news: make(chan struct{}),
+		settings: make(chan struct{}, 1), incoming: make(chan struct{}, 1), closed: rt.isArchived(a),
 	}
+	c.feed = newFeed(c)
+	c.hooks = sync.OnceValue(func() *Hooks { return newHooks(c) })
 	return c
 }
 
@@ -342,16 +343,17 @@ func (c *Conversation) load(ctx context.Context, session int64) (load store.Load
 
 // touch notes that something of the office changed, and wakes who waits for it.
 func (c *Conversation) touch() {
+	c.rt.live.touch(c.Address)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.changed = time.Now()
 	close(c.news)
 	c.news = make(chan struct{})
 }
 
 // Changed is when the office's state changed last.
 func (c *Conversation) Changed() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changed
+	if t, ok := c.rt.live.lastChange(c.Address); ok {
+		return t
+	}
+	return c.rt.started
 }

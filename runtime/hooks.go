@@ -48,7 +48,7 @@ func newHooks(c *Conversation) *Hooks {
 		asking: map[*asking]bool{}, failed: map[string]int{},
 	}
 	for _, k := range wire.Hooks {
-		h.Services[k.Name] = &fs.Service{Bodies: h.Bodies, Verbs: []fs.Verb{
+		h.Services[k.Name] = &fs.Service{Of: c, Bodies: h.Bodies, Verbs: []fs.Verb{
 			{Name: "allow", Informed: true},
 			{Name: "deny", Takes: fs.TakesText},
 			{Name: "replace", Takes: fs.TakesJSON}, // whether it is informed, put sees

@@ -29,6 +29,7 @@ func (c *Conversation) mark(ctx context.Context) (done func(), err error) {
 	marked := c.marked
 	c.accepting++
 	c.mu.Unlock()
+	c.rt.live.wake(c)
 	done = func() {
 		c.mu.Lock()
 		c.accepting--
@@ -54,13 +55,25 @@ func (c *Conversation) sweep(ctx context.Context) {
 	for _, s := range c.sessions {
 		list = append(list, s)
 	}
-	quiet := c.marked && time.Since(c.changed) > indexIdle
 	c.mu.Unlock()
+	warm := false
 	for _, s := range list {
-		s.evict(runnerIdle)
+		warm = s.evict(runnerIdle) || warm
 	}
-	if quiet {
+	if time.Since(c.Changed()) > indexIdle {
 		c.unmark(ctx)
+		if !warm {
+			c.rest()
+		}
+	}
+}
+
+// rest lets the office go, unless there may be work. It has no runner.
+func (c *Conversation) rest() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.marked && c.accepting == 0 {
+		c.rt.live.rest(c)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"mikan/wire"
@@ -98,8 +97,6 @@ type Workspace struct {
 	Agents string // agents/
 
 	registry *Registry
-	mu       sync.Mutex
-	offices  map[Address]*Office
 }
 
 // NewWorkspace makes the workspace of two directories, which must lie apart:
@@ -113,7 +110,6 @@ func NewWorkspace(root, stateDir string) (*Workspace, error) {
 		Root: root, StateDir: state,
 		Memory: filepath.Join(root, "MEMORY.md"), Skills: filepath.Join(root, "skills"), Agents: filepath.Join(root, "agents"),
 		registry: NewRegistry(state),
-		offices:  map[Address]*Office{},
 	}, nil
 }
 
@@ -156,22 +152,15 @@ func contains(dir, path string) bool {
 
 // Office returns the layout of a conversation; nothing is made.
 func (w *Workspace) Office(a Address) *Office {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if o := w.offices[a]; o != nil {
-		return o
-	}
 	key := a.Key()
 	dir, state := filepath.Join(w.Root, string(key)), filepath.Join(w.StateDir, "conversations", string(key))
-	o := &Office{
+	return &Office{
 		Address: a, Key: key,
 		Dir: dir, Memory: filepath.Join(dir, "MEMORY.md"), Skills: filepath.Join(dir, "skills"),
 		Attachments: filepath.Join(dir, "attachments"), Log: filepath.Join(dir, "log.jsonl"),
 		State: state, Settings: filepath.Join(state, "settings.json"), HooksPath: filepath.Join(state, "hooks.json"), Sessions: filepath.Join(state, "sessions.db"),
 		Home: filepath.Join(state, "home"), Archived: filepath.Join(state, archivedMark),
 	}
-	w.offices[a] = o
-	return o
 }
 
 // Archived reports whether the office with a key is archived.

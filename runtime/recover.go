@@ -13,6 +13,7 @@ import (
 
 // recover closes what a crash interrupted and wakes what waits.
 func (c *Conversation) recover(ctx context.Context) error {
+	c.rt.live.wake(c)
 	c.mu.Lock()
 	c.marked = true
 	c.mu.Unlock()

@@ -143,13 +143,15 @@ func (s *Session) makeRunner(ctx context.Context, row store.Session, from decisi
 	return r, err
 }
 
-// evict drops an idle runner that has not been used for at least age.
-func (s *Session) evict(age time.Duration) {
+// evict drops an idle runner that has not been used for at least age, and
+// reports whether there is one still.
+func (s *Session) evict(age time.Duration) (warm bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.runner; r != nil && r.leases == 0 && time.Since(r.used) >= age {
 		s.runner = nil
 	}
+	return s.runner != nil
 }
 
 // digest tells one system prompt from another.

@@ -61,8 +61,9 @@ type Runtime struct {
 	publishing sync.Mutex // makes the order of seq that of the lines
 	seq        uint64
 
+	live *live
+
 	mu       sync.Mutex
-	live     map[Address]*Conversation // those touched since the start
 	archived map[Address]bool
 	refuse   error // why no new prompts are taken; nil: they are
 	closing  bool  // no goroutine is added to owned any more
@@ -72,9 +73,9 @@ type Runtime struct {
 func Start(ctx context.Context, cfg Config) (*Runtime, error) {
 	rt := &Runtime{
 		cfg: cfg, ws: cfg.Workspace, log: cfg.Log, pool: store.NewPool(openStores), started: time.Now(),
-		live: map[Address]*Conversation{}, archived: map[Address]bool{}, creating: make(chan struct{}, 1),
+		live: newLive(), archived: map[Address]bool{}, creating: make(chan struct{}, 1),
 	}
-	rt.feed, rt.outbox = newFeed(), cfg.Outbox.withDefaults()
+	rt.feed, rt.outbox = newFeed(rt), cfg.Outbox.withDefaults()
 	rt.runs, rt.stopRuns = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := rt.load(); err != nil {
 		return nil, err
@@ -256,7 +257,7 @@ func (rt *Runtime) Interrupt() error {
 func (rt *Runtime) Close() error {
 	late := rt.Interrupt()
 	rt.feed.Close()
-	for _, c := range rt.touched() {
+	for _, c := range rt.live.all() {
 		c.unmark(context.Background())
 	}
 	return errors.Join(late, rt.pool.Close(), rt.index.Close())
@@ -304,9 +305,10 @@ func (rt *Runtime) knownModel() (model, why string, err error) {
 // Workspace is the layout that the runtime works on.
 func (rt *Runtime) Workspace() *Workspace { return rt.ws }
 
-// newFeed makes a feed whose slow readers are told what they missed.
-func newFeed() *fs.Feed {
-	return &fs.Feed{Lost: func(n int) []byte {
+// newFeed makes the feed of something, whose slow readers are told what they
+// missed.
+func newFeed(of any) *fs.Feed {
+	return &fs.Feed{Of: of, Lost: func(n int) []byte {
 		line, _ := json.Marshal(wire.Event{Time: time.Now().UTC(), Type: wire.Dropped, N: n})
 		return append(line, '\n')
 	}}
@@ -349,19 +351,9 @@ func (rt *Runtime) janitor() {
 		case <-rt.runs.Done():
 			return
 		case <-tick.C:
-			for _, c := range rt.touched() {
+			for _, c := range rt.live.all() {
 				c.sweep(rt.runs)
 			}
 		}
 	}
-}
-
-func (rt *Runtime) touched() []*Conversation {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	list := make([]*Conversation, 0, len(rt.live))
-	for _, c := range rt.live {
-		list = append(list, c)
-	}
-	return list
 }

@@ -43,7 +43,7 @@ type run struct {
 }
 
 func newSession(c *Conversation, row store.Session) *Session {
-	return &Session{c: c, id: row.ID, name: row.Name, feed: newFeed(), admit: make(chan struct{}, 1), answers: map[int64]*fs.Stream{}}
+	return &Session{c: c, id: row.ID, name: row.Name, feed: newFeed(c), admit: make(chan struct{}, 1), answers: map[int64]*fs.Stream{}}
 }
 
 // Name is the session's name in the path.

@@ -152,7 +152,7 @@ func (rt *Runtime) Status() ([]byte, error) {
 		return nil, err
 	}
 	running := 0
-	for _, c := range rt.touched() {
+	for _, c := range rt.live.all() {
 		n, _ := c.running()
 		running += n
 	}

@@ -3,9 +3,11 @@ package tree
 import (
 	"cmp"
 	"context"
+	goruntime "runtime"
 	"slices"
 	"sync"
 	"time"
+	"weak"
 
 	"mikan/fs"
 	"mikan/runtime"
@@ -105,28 +107,34 @@ func address(platform, name string) (runtime.Address, error) {
 	return a, err
 }
 
-// kept holds the directories of offices, which have scratch files and so are not
-// made anew for each walk. It is bounded: what is dropped is made again, without
-// its scratch.
+// kept knows the directories of offices. One lives while someone has a file of
+// it, or it has scratch files: then it must not be made anew for a walk.
 type kept struct {
 	mu   sync.Mutex
-	dirs map[runtime.Address]*fs.Dir
+	dirs map[runtime.Address]weak.Pointer[fs.Dir]
 }
-
-const maxKept = 1024
 
 func (k *kept) dir(a runtime.Address, build func() *fs.Dir) *fs.Dir {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if d := k.dirs[a]; d != nil {
+	if d := k.dirs[a].Value(); d != nil {
 		return d
 	}
-	if len(k.dirs) >= maxKept || k.dirs == nil {
-		k.dirs = map[runtime.Address]*fs.Dir{}
+	if k.dirs == nil {
+		k.dirs = map[runtime.Address]weak.Pointer[fs.Dir]{}
 	}
 	d := build()
-	k.dirs[a] = d
+	k.dirs[a] = weak.Make(d)
+	goruntime.AddCleanup(d, k.forget, a)
 	return d
+}
+
+func (k *kept) forget(a runtime.Address) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dirs[a].Value() == nil {
+		delete(k.dirs, a)
+	}
 }
 
 // officeDir is offices/<platform>/<conversation>.

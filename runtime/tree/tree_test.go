@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -236,5 +237,22 @@ func TestTree_settings_are_judged_where_they_are_written(t *testing.T) {
 		if got := l.get("offices/local/" + office + "/status"); !strings.Contains(got, want) {
 			t.Errorf("%s lacks %q: %s", office, want, got)
 		}
+	}
+}
+
+func TestScratchStaysWhenTheGarbageCollectorHasBeen(t *testing.T) {
+	l := newLab(t)
+	f, err := l.root.Create(l.ctx(), "offices/local/a/tmp", 0o600, mfs.Write)
+	if err == nil {
+		_, err = f.Write([]byte(`{"slack":{"replyMode":"thread"}}`))
+	}
+	if err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		goruntime.GC()
+	}
+	if err := l.root.Rename(l.ctx(), "offices/local/a/tmp", "settings.json"); err != nil {
+		t.Error(err)
 	}
 }
