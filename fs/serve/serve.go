@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"path"
+	"runtime"
 	"sync"
 	"time"
 
@@ -102,6 +103,7 @@ func (s *server) read(ctx context.Context) error {
 		}
 		select {
 		case s.requests <- &Request{request, s.client, s.dir}:
+			runtime.Gosched() // the handler first, and then the next read
 		case <-ctx.Done():
 			return ctx.Err()
 		}
