@@ -27,7 +27,7 @@ test: setup
 	CGO_ENABLED=1 go test -race -ldflags '$(LDFLAGS)' ./...
 
 # One contract between parts, by its name in the tests: platform_intake,
-# session_identity, run_output.
+# session_identity, run_output, harness_tools, executor_transport.
 ROW ?=
 test-contract:
 	CGO_ENABLED=1 go test -race -run '^TestContract_$(ROW)' ./...

@@ -68,9 +68,9 @@ func (b *Bodies) Grants(who *Identity) bool {
 }
 
 // add makes the body of a new request to holder, and with it the tag.
-func (b *Bodies) add(holder *Identity, content []byte) (*body, error) {
-	if len(content) > MaxRequestBody {
-		return nil, Errorf(TooBig, "a body of %d bytes; it may have %d", len(content), MaxRequestBody)
+func (b *Bodies) add(holder *Identity, c content) (*body, error) {
+	if c.len() > MaxRequestBody {
+		return nil, Errorf(TooBig, "a body of %d bytes; it may have %d", c.len(), MaxRequestBody)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,7 +78,7 @@ func (b *Bodies) add(holder *Identity, content []byte) (*body, error) {
 	if b.open == nil {
 		b.open = map[uint64]*body{}
 	}
-	body := &body{dir: b, tag: b.last, holder: holder, content: content, changed: time.Now(), read: len(content) == 0}
+	body := &body{dir: b, tag: b.last, holder: holder, content: c, changed: time.Now(), read: c.len() == 0}
 	b.open[body.tag] = body
 	return body, nil
 }
@@ -90,7 +90,7 @@ type body struct {
 	tag    uint64
 	holder *Identity
 
-	content  []byte // is replaced, and not modified
+	content  content
 	changed  time.Time
 	version  uint32 // the number of replacements
 	read     bool   // some of the request was read, or there is nothing to read
@@ -115,7 +115,7 @@ func (b *body) StatFor(_ context.Context, who *Identity) (Info, error) {
 		return Info{}, NotExist
 	}
 	return Info{
-		Mode: 0o600, Size: int64(len(b.content)), MTime: b.changed, Version: b.version,
+		Mode: 0o600, Size: b.content.len(), MTime: b.changed, Version: b.version,
 		UID: b.holder.UID, GID: b.holder.GID,
 	}, nil
 }
@@ -148,8 +148,8 @@ func (b *body) settle() (replacement []byte, read bool) {
 	defer b.dir.mu.Unlock()
 	delete(b.dir.open, b.tag)
 	if b.version > 0 {
-		replacement = b.content
+		replacement = b.content.data
 	}
-	b.settled, b.content = true, nil
+	b.settled, b.content = true, content{}
 	return replacement, b.read
 }

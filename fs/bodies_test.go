@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"mikan/fs"
@@ -33,6 +36,64 @@ func TestALargeRequestHasItsBodyInAFile(t *testing.T) {
 	}
 	_, err = d.Stat(t.Context(), ".body/1")
 	want(t, err, fs.NotExist)
+}
+
+// A body may be a file, of which no more is in memory than is asked for. It is
+// closed however the question ends.
+func TestABodyMayBeAFile(t *testing.T) {
+	d := newDesk(t)
+	f := d.open()
+	defer f.Close()
+	file := func(size int64) fs.Question {
+		g, err := os.Create(filepath.Join(t.TempDir(), "body"))
+		ok(t, err)
+		_, err = g.WriteString("begin")
+		ok(t, errors.Join(err, g.Truncate(size)))
+		return fs.Question{Line: json.RawMessage(`{}`), File: g}
+	}
+	closed := func(q fs.Question) {
+		t.Helper()
+		if err := q.File.Close(); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("close: %v", err)
+		}
+	}
+	q := file(4 << 20)
+	done := d.ask(t.Context(), q)
+	if got := next(t, f); got != `1 {"body":".body/1"}`+"\n" {
+		t.Errorf("request %q", got)
+	}
+	info, err := d.Stat(t.Context(), ".body/1")
+	ok(t, err)
+	if got := read(t, d.Client, ".body/1"); int64(len(got)) != info.Size || info.Size != 4<<20 || !strings.HasPrefix(got, "begin\x00") {
+		t.Errorf("%d bytes of %d: %.8q", len(got), info.Size, got)
+	}
+	late, err := d.Client.Open(t.Context(), ".body/1", fs.Read)
+	ok(t, err)
+	defer late.Close()
+	w, err := d.Client.Open(t.Context(), ".body/1", fs.Write)
+	ok(t, err)
+	_, err = w.Write([]byte("BEGIN")) // it starts from what the file has
+	ok(t, errors.Join(err, w.Close()))
+	ok(t, say(f, "1 replace\n"))
+	if r := <-done; r.err != nil || !r.BodyRead || len(r.Body) != 4<<20 || !bytes.HasPrefix(r.Body, []byte("BEGIN\x00")) {
+		t.Errorf("answer %v of %d bytes", r.err, len(r.Body))
+	}
+	closed(q)
+	_, err = late.Read(make([]byte, 8))
+	want(t, err, fs.NotExist)
+
+	q = file(fs.MaxRequestBody + 1)
+	_, err = d.hook.Listeners()[0].Ask(t.Context(), q)
+	want(t, err, fs.TooBig)
+	closed(q)
+	q = file(1)
+	done = d.ask(t.Context(), q)
+	next(t, f)
+	ok(t, f.Close())
+	if r := <-done; !errors.Is(r.err, fs.ErrGone) {
+		t.Errorf("answer %+v", r)
+	}
+	closed(q)
 }
 
 func TestAllowWithoutReadingTheBodyCountsAsNoAnswer(t *testing.T) {

@@ -12,7 +12,7 @@ type bodyHandle struct {
 	body *body
 
 	mu       sync.Mutex // a commit is one step for the readers of this handle
-	saved    []byte     // as opened, or as last committed
+	saved    content    // as opened, or as last committed
 	original bool       // saved is the request's
 	writing  bool       // draft starts from saved, and is counted
 	draft    draft
@@ -30,7 +30,7 @@ func (h *bodyHandle) Stat(ctx context.Context) (Info, error) {
 	info, err := h.body.StatFor(ctx, h.body.holder)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	info.Size = int64(len(h.saved))
+	info.Size = h.saved.len()
 	if h.writing {
 		info.Size = int64(len(h.draft.data))
 	}
@@ -43,8 +43,11 @@ func (h *bodyHandle) Read(_ context.Context, p []byte, off int64) (int, error) {
 	if err := h.commit(); err != nil {
 		return 0, err
 	}
-	n := readAt(h.saved, p, off)
-	return n, h.body.wasRead(h.original && n > 0)
+	n, err := h.saved.readAt(p, off)
+	if gone := h.body.wasRead(h.original && n > 0); gone != nil {
+		return 0, gone
+	}
+	return n, err
 }
 
 func (h *bodyHandle) Write(_ context.Context, p []byte, off int64) (int, error) {
@@ -60,7 +63,7 @@ func (h *bodyHandle) Truncate(_ context.Context, size int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if size == 0 && !h.writing {
-		h.saved = nil // it needs no copy, however long it is
+		h.saved = content{} // it needs no copy, however long it is
 	}
 	if err := h.begin(); err != nil {
 		return err
@@ -73,13 +76,17 @@ func (h *bodyHandle) begin() error {
 	if h.writing {
 		return nil
 	}
-	if len(h.saved) > MaxAnswerBody {
+	if h.saved.len() > MaxAnswerBody {
 		return Errorf(TooBig, "the body is longer than the %d bytes that may replace it; truncate it first", MaxAnswerBody)
+	}
+	data, err := h.saved.bytes()
+	if err != nil {
+		return err
 	}
 	if err := h.body.begin(); err != nil {
 		return err
 	}
-	if err := h.draft.start(h.saved); err != nil {
+	if err := h.draft.start(data); err != nil {
 		h.body.end()
 		return err
 	}
@@ -112,7 +119,7 @@ func (h *bodyHandle) commit() error {
 	}
 	h.drop()
 	if err == nil {
-		h.saved, h.original = text, false
+		h.saved, h.original = content{data: text}, false
 	}
 	return err
 }
@@ -166,7 +173,7 @@ func (b *body) replace(text []byte) error {
 	if b.settled {
 		return b.gone()
 	}
-	b.content, b.changed = text, time.Now()
+	b.content, b.changed = content{data: text}, time.Now()
 	b.version++
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"slices"
 )
 
@@ -23,6 +24,17 @@ type Question struct {
 	// Body is what the line is too short for, at most [MaxRequestBody]; nil: there
 	// is none. It is not modified, also later.
 	Body []byte
+	// File, instead of Body, is open for reading, does not change any more, and is
+	// closed when the question is settled, also by an error.
+	File *os.File
+}
+
+// Close lets go of a question that nobody was asked.
+func (q Question) Close() error {
+	if q.File == nil {
+		return nil
+	}
+	return q.File.Close()
 }
 
 // NewQuestion asks whole: as the line itself if it fits there, else as the body,
@@ -121,6 +133,7 @@ func (l *Listener) Done() <-chan struct{} { return l.done }
 //
 // An answer that comes later is refused.
 func (l *Listener) Ask(ctx context.Context, q Question) (Reply, error) {
+	defer q.Close() // a reader that is late finds it closed, as the body is gone
 	if t := l.service.Timeout; t > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, t)
@@ -157,6 +170,10 @@ func (l *Listener) put(q Question) (*question, error) {
 	if err := json.Compact(&line, q.Line); err != nil {
 		return nil, Errorf(Invalid, "the request is not JSON: %w", err)
 	}
+	body, hasBody, err := q.content()
+	if err != nil {
+		return nil, err
+	}
 	s := l.service
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,15 +182,15 @@ func (l *Listener) put(q Question) (*question, error) {
 		return nil, ErrGone
 	case len(l.open) >= maxQuestions:
 		return nil, Errorf(Again, "%d questions wait for this listener; ask later", maxQuestions)
-	case q.Body != nil && s.Bodies == nil:
+	case hasBody && s.Bodies == nil:
 		return nil, Errorf(Invalid, "this service has no place for a body")
 	}
-	b, err := s.bodies().add(l.who, q.Body)
+	b, err := s.bodies().add(l.who, body)
 	if err != nil {
 		return nil, err
 	}
 	request := RequestLine{b.tag, line.Bytes()}
-	if q.Body != nil {
+	if hasBody {
 		request, err = request.withBody()
 	}
 	asked := &question{tag: b.tag, line: request.Append(nil), body: b, settled: make(chan outcome, 1)}

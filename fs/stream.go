@@ -83,6 +83,14 @@ func (s *Stream) Done() <-chan struct{} {
 	return s.done
 }
 
+// Err is the error with which the text has ended, nil if it has ended well or not
+// yet.
+func (s *Stream) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
 // Read reads at off, and waits there until there is more, the text ends or ctx
 // is done: [Reader], but with true offsets.
 func (s *Stream) Read(ctx context.Context, p []byte, off int64) (int, error) {

@@ -77,7 +77,7 @@ func (l *loop) use(ctx context.Context, t Tool, c wire.Part, progress func(strin
 			return failure(c, "refused: "+err.Error())
 		}
 	}
-	result, err := run(ctx, t, asked.Arguments, progress)
+	result, err := run(withCall(ctx, c.ID), t, asked.Arguments, progress)
 	m := toolResult(c, result, err)
 	if l.Hooks.Result != nil {
 		if err := l.Hooks.Result(ctx, c, &m); err != nil {

@@ -24,15 +24,6 @@ func Tools(c Computer) []Tool {
 	return []Tool{bashTool(c), editTool(c), readTool(c), writeTool(c)}
 }
 
-// ToolNames are the names of [Tools], in order.
-func ToolNames() []string {
-	var names []string
-	for _, t := range Tools(nil) {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
 // decode reads the arguments of a call into v. Unknown ones are ignored.
 func decode(args json.RawMessage, v any) error {
 	err := json.Unmarshal(args, v)

@@ -6,12 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +25,15 @@ func (c *Conversation) Chat(ctx context.Context, who Actor, body []byte) (*fs.St
 	if err != nil {
 		return nil, err
 	}
+	if d := c.desk(); d != nil && who.Client != nil && d.Out.Holds(who.Client) {
+		return nil, fs.Errorf(fs.Busy, "you hold a request of platforms/%s/out; answer it first", d.Name)
+	}
+	return c.start(ctx, r)
+}
+
+// start has the platform do an operation that was checked, and gives what comes
+// of it.
+func (c *Conversation) start(ctx context.Context, r wire.OpRequest) (*fs.Stream, error) {
 	if c.Address.Platform == Local {
 		return c.localChat(ctx, r)
 	}
@@ -37,9 +43,6 @@ func (c *Conversation) Chat(ctx context.Context, who Actor, body []byte) (*fs.St
 	}
 	if !d.Caps().Has(r.Op) {
 		return nil, fs.Errorf(fs.NotSupported, "%s has no operation %s; it has %s", d.Name, r.Op, strings.Join(d.Caps().Ops, ", "))
-	}
-	if who.Client != nil && d.Out.Holds(who.Client) {
-		return nil, fs.Errorf(fs.Busy, "you hold a request of platforms/%s/out; answer it first", d.Name)
 	}
 	l := d.adapter()
 	if l == nil {
@@ -51,6 +54,7 @@ func (c *Conversation) Chat(ctx context.Context, who Actor, body []byte) (*fs.St
 	}
 	answer := fs.NewStream()
 	if !c.rt.spawn(func() { c.operate(d, l, r, q, answer) }) {
+		q.Close()
 		return nil, fs.Errorf(fs.Again, "the daemon is ending")
 	}
 	return answer, nil
@@ -82,38 +86,27 @@ func (c *Conversation) operation(body []byte) (r wire.OpRequest, err error) {
 	return r, nil
 }
 
-// question is what an adapter is asked. Of an upload, the file is the body. The
-// agent may have put anything in its place: the host opens a regular file of the
-// office or fails, and never waits.
+// question is what an adapter is asked. Of an upload, a copy of the file is the
+// body.
 func (c *Conversation) question(r wire.OpRequest) (fs.Question, error) {
 	if r.Op != "upload" {
 		return question(r)
 	}
-	root, err := os.OpenRoot(c.Dir)
-	if err != nil {
-		return fs.Question{}, err
-	}
-	defer root.Close()
-	f, err := root.OpenFile(r.File, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return fs.Question{}, fs.Errorf(fs.KindOf(err), "upload: %w", err)
-	}
-	defer f.Close()
-	switch info, err := f.Stat(); {
-	case err != nil:
-		return fs.Question{}, err
-	case !info.Mode().IsRegular():
-		return fs.Question{}, fs.Errorf(fs.Invalid, "upload: %s is not a regular file", r.File)
-	case info.Size() > fs.MaxRequestBody:
-		return fs.Question{}, fs.Errorf(fs.TooBig, "upload: %s has %d bytes; %d can be uploaded", r.File, info.Size(), fs.MaxRequestBody)
-	}
-	body, err := io.ReadAll(io.LimitReader(f, fs.MaxRequestBody))
-	if err != nil {
-		return fs.Question{}, err
-	}
+	name := r.File
 	r.File = ""
 	line, err := json.Marshal(r)
-	return fs.Question{Line: line, Body: body}, err
+	if err == nil && len(line) > summaryRoom {
+		r.Title = "" // the name tells as much
+		line, err = json.Marshal(r)
+	}
+	if err != nil {
+		return fs.Question{}, err
+	}
+	f, err := c.stage(name)
+	if err != nil {
+		return fs.Question{}, fmt.Errorf("upload: %w", err)
+	}
+	return fs.Question{Line: line, File: f}, nil
 }
 
 // operate has an adapter do an operation, and ends answer with what came of it.
@@ -170,7 +163,7 @@ func (c *Conversation) saidByChat(r wire.OpRequest, text []byte) error {
 	op, _ := wire.FindOp(r.Op)
 	switch {
 	case r.Op == "upload":
-		r.Text = "(uploaded: " + r.Name + ")"
+		r.Text = uploaded(r)
 	case op.Repeat != wire.ReadBack || r.Text == "" || r.Op == "blocks" && r.TS != "":
 		return nil
 	}
@@ -181,6 +174,9 @@ func (c *Conversation) saidByChat(r wire.OpRequest, text []byte) error {
 	_, err := c.said(context.WithoutCancel(c.rt.runs), r, a.TS)
 	return err
 }
+
+// uploaded is what the log says of an upload.
+func uploaded(r wire.OpRequest) string { return "(uploaded: " + r.Name + ")" }
 
 // said records a message of ours and tells of it. It gives the message's ts,
 // which is made up if there is none.

@@ -31,6 +31,8 @@ type Conversation struct {
 
 	feed     *fs.Feed
 	hooks    func() *Hooks // made when they are first asked for
+	tools    func() *Tools // so too
+	asking   questions
 	settings chan struct{} // held while the settings are changed
 	incoming chan struct{} // held while a message of the platform is taken in
 
@@ -57,6 +59,7 @@ func newConversation(rt *Runtime, a Address) *Conversation {
 	}
 	c.feed = newFeed(c)
 	c.hooks = sync.OnceValue(func() *Hooks { return newHooks(c) })
+	c.tools = sync.OnceValue(func() *Tools { return loadTools(c.ToolsPath, c) })
 	return c
 }
 
@@ -229,6 +232,9 @@ func (c *Conversation) use(ctx context.Context, f func(*store.DB) error) error {
 
 // Hooks are the office's hooks.
 func (c *Conversation) Hooks() *Hooks { return c.hooks() }
+
+// Tools are the tools that clients add to the agent of the office.
+func (c *Conversation) Tools() *Tools { return c.tools() }
 
 // Feed is the stream of the office's events.
 func (c *Conversation) Feed() *fs.Feed { return c.feed }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -20,7 +21,8 @@ type Desk struct {
 	Out    *fs.Service
 	Bodies *fs.Bodies // of the requests of Out
 
-	rt *Runtime
+	rt    *Runtime
+	tools func() *Tools // read when they are first asked for
 
 	mu       sync.Mutex
 	kept     deskRecord
@@ -34,8 +36,17 @@ type Desk struct {
 func newDesk(rt *Runtime, kept deskRecord) *Desk {
 	d := &Desk{Name: kept.Name, Bodies: &fs.Bodies{}, rt: rt, kept: kept, unposted: map[Address]int{}}
 	d.Out = &fs.Service{Exclusive: true, Bodies: d.Bodies, Ready: d.wake}
+	d.tools = sync.OnceValue(func() *Tools { return loadTools(rt.deskTools(d.Name), d) })
 	return d
 }
+
+// deskTools is the file that keeps the tools of a platform.
+func (rt *Runtime) deskTools(name string) string {
+	return filepath.Join(rt.ws.StateDir, "platform-tools", name+".json")
+}
+
+// Tools are the tools that the platform gives the agents of its offices.
+func (d *Desk) Tools() *Tools { return d.tools() }
 
 // adapter is who serves out; nil if nobody does.
 func (d *Desk) adapter() *fs.Listener {

@@ -39,6 +39,9 @@ func (rt *Runtime) MakeDesk(ctx context.Context, name string) (*Desk, error) {
 		if rt.desks.find(name) != nil {
 			return fs.Errorf(fs.Exist, "the platform %s exists", name)
 		}
+		if err := removeState(rt.deskTools(name)); err != nil { // of one that was removed, and a crash came
+			return err
+		}
 		d = newDesk(rt, deskRecord{Name: name})
 		rt.desks.set(name, d)
 		err := rt.desks.save()
@@ -66,13 +69,16 @@ func (rt *Runtime) RemoveDesk(ctx context.Context, name string) error {
 		case len(d.Out.Listeners()) > 0:
 			return fs.Errorf(fs.Busy, "an adapter works at the desk of %s; end it first", name)
 		}
+		if tool, ok := d.Tools().served(); ok {
+			return fs.Errorf(fs.Busy, "a client serves the tool %s of %s; end it first", tool, name)
+		}
 		rt.desks.set(name, nil)
 		if err := rt.desks.save(); err != nil {
 			rt.desks.set(name, d)
 			return err
 		}
 		d.Out.Close()
-		return nil
+		return d.Tools().forget()
 	})
 }
 

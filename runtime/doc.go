@@ -13,5 +13,8 @@
 // by [Desk.Deliver], and an answer goes out through an outbox, which posts it once
 // whatever dies on the way.
 //
+// What clients add to the tools of agents are [Tools], of an office or of a desk;
+// each [AddedTool] is called through a file that a client serves.
+//
 // Package runtime/store is the disk, package runtime/tree the files.
 package runtime

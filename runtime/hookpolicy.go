@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mikan/fs"
-	"mikan/harness"
 	"mikan/wire"
 )
 
@@ -87,8 +86,12 @@ func (h *Hooks) Command(ctx context.Context, line string) error {
 		p.Timeout = d.String()
 	case "only":
 		p.Only = strings.FieldsFunc(l.Arg(1), func(r rune) bool { return r == ',' })
+		tools, err := h.c.toolNames()
+		if err != nil {
+			return err
+		}
 		for _, name := range p.Only {
-			if tools := harness.ToolNames(); !slices.Contains(tools, name) {
+			if !slices.Contains(tools, name) && !wire.IsRemoteTool(name) {
 				return fs.Errorf(fs.Invalid, "only: no tool %q%s; the tools are %s", name, wire.DidYouMean(name, tools), strings.Join(tools, ", "))
 			}
 		}

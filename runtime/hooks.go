@@ -32,20 +32,13 @@ type Hooks struct {
 	editing  chan struct{} // held while the policy is changed
 
 	mu     sync.Mutex
-	asking map[*asking]bool // questions that have no answer yet
-	failed map[string]int   // answers that did not come, by hook
-}
-
-// asking is a question of a session that a listener has.
-type asking struct {
-	session *Session
-	l       *fs.Listener
+	failed map[string]int // answers that did not come, by hook
 }
 
 func newHooks(c *Conversation) *Hooks {
 	h := &Hooks{
 		c: c, Bodies: &fs.Bodies{}, Services: map[string]*fs.Service{}, editing: make(chan struct{}, 1),
-		asking: map[*asking]bool{}, failed: map[string]int{},
+		failed: map[string]int{},
 	}
 	for _, k := range wire.Hooks {
 		h.Services[k.Name] = &fs.Service{Of: c, Bodies: h.Bodies, Verbs: []fs.Verb{
@@ -55,31 +48,6 @@ func newHooks(c *Conversation) *Hooks {
 		}}
 	}
 	return h
-}
-
-// Free is EBUSY if who holds a question of the session: he would wait for
-// himself, or make others wait.
-func (s *Session) Free(who *fs.Identity) error { return s.c.hooks().free(s, who) }
-
-// Free is EBUSY if who holds a question of any session of the office.
-func (c *Conversation) Free(who *fs.Identity) error { return c.hooks().free(nil, who) }
-
-func (h *Hooks) free(s *Session, who *fs.Identity) error {
-	if who == nil {
-		return nil
-	}
-	h.mu.Lock()
-	var of []*fs.Listener
-	for a := range h.asking {
-		if s == nil || a.session == s {
-			of = append(of, a.l)
-		}
-	}
-	h.mu.Unlock()
-	if slices.ContainsFunc(of, func(l *fs.Listener) bool { return l.Is(who) }) {
-		return fs.Errorf(fs.Busy, "you hold a question of this session; answer it first")
-	}
-	return nil
 }
 
 // ask puts an event to every listener of a hook, each seeing what those before
@@ -148,10 +116,7 @@ func (h *Hooks) put(ctx context.Context, s *Session, hook string, l *fs.Listener
 	if err != nil {
 		return nil, err
 	}
-	a := &asking{s, l}
-	h.note(a, true)
-	reply, err := l.Ask(ctx, fs.NewQuestion(whole, summary))
-	h.note(a, false)
+	reply, err := h.c.asking.ask(ctx, s, l, fs.NewQuestion(whole, summary))
 	switch {
 	case err != nil:
 		return nil, err
@@ -166,16 +131,6 @@ func (h *Hooks) put(ctx context.Context, s *Session, hook string, l *fs.Listener
 		return nil, replace(hook, e, reply.Content())
 	}
 	return nil, nil
-}
-
-func (h *Hooks) note(a *asking, on bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if on {
-		h.asking[a] = true
-	} else {
-		delete(h.asking, a)
-	}
 }
 
 // replace puts the fields of a replacement into e. One that has none of the

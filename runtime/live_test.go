@@ -34,8 +34,15 @@ func TestAnOfficeThatNobodyUsesIsLetGo(t *testing.T) {
 // another than those who listen.
 func TestWhatIsOpenKeepsAnOffice(t *testing.T) {
 	for name, open := range map[string]func(*runtime.Conversation) any{
-		"feed":           func(c *runtime.Conversation) any { return c.Feed() },
-		"hook":           func(c *runtime.Conversation) any { return c.Hooks().Services[wire.HookCall] },
+		"feed": func(c *runtime.Conversation) any { return c.Feed() },
+		"hook": func(c *runtime.Conversation) any { return c.Hooks().Services[wire.HookCall] },
+		"tool": func(c *runtime.Conversation) any {
+			tool, err := c.Tools().Make(ctx(t), "weather")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tool.Call
+		},
 		"session's feed": func(c *runtime.Conversation) any { return session(t, c, wire.MainSession).Feed() },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,8 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 
 	"mikan/fs"
@@ -11,7 +13,7 @@ import (
 )
 
 // localOps are the operations of the built-in platform.
-var localOps = []string{"post", "history", "users"}
+var localOps = []string{"post", "upload", "history", "users"}
 
 // The bounds of history on the built-in platform.
 const (
@@ -27,6 +29,8 @@ func (c *Conversation) localChat(ctx context.Context, r wire.OpRequest) (*fs.Str
 	switch r.Op {
 	case "post":
 		a.TS, err = c.said(ctx, r, "")
+	case "upload": // it is there already, and the log says where
+		a.TS, err = c.localUpload(ctx, r)
 	case "history":
 		limit := min(max(r.Limit, 0), maxLocalHistory)
 		if limit == 0 {
@@ -46,4 +50,15 @@ func (c *Conversation) localChat(ctx context.Context, r wire.OpRequest) (*fs.Str
 	}
 	line, err := json.Marshal(a)
 	return fs.NewSettled(append(line, '\n'), nil), err
+}
+
+// localUpload records that a file of the office is shown to whoever reads along.
+func (c *Conversation) localUpload(ctx context.Context, r wire.OpRequest) (ts string, err error) {
+	f, _, err := c.openFile(r.File)
+	if err != nil {
+		return "", fmt.Errorf("upload: %w", err)
+	}
+	r.Text = uploaded(r)
+	ts, err = c.said(ctx, r, "")
+	return ts, errors.Join(err, f.Close())
 }

@@ -81,6 +81,7 @@ type Office struct {
 	State     string // what the agent never sees
 	Settings  string // settings.json
 	HooksPath string // hooks.json: what holds without an answer
+	ToolsPath string // tools.json: what clients have added
 	Sessions  string // sessions.db
 	Home      string // HOME and TMPDIR of its commands on this host
 	Archived  string // there if the office is archived
@@ -158,7 +159,7 @@ func (w *Workspace) Office(a Address) *Office {
 		Address: a, Key: key,
 		Dir: dir, Memory: filepath.Join(dir, "MEMORY.md"), Skills: filepath.Join(dir, "skills"),
 		Attachments: filepath.Join(dir, "attachments"), Log: filepath.Join(dir, "log.jsonl"),
-		State: state, Settings: filepath.Join(state, "settings.json"), HooksPath: filepath.Join(state, "hooks.json"), Sessions: filepath.Join(state, "sessions.db"),
+		State: state, Settings: filepath.Join(state, "settings.json"), HooksPath: filepath.Join(state, "hooks.json"), ToolsPath: filepath.Join(state, "tools.json"), Sessions: filepath.Join(state, "sessions.db"),
 		Home: filepath.Join(state, "home"), Archived: filepath.Join(state, archivedMark),
 	}
 }

@@ -62,6 +62,14 @@ func writeState(path string, data []byte) (err error) {
 	return syncDir(filepath.Dir(path))
 }
 
+// removeState removes a state file, if it is there.
+func removeState(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // syncDir makes a rename in dir last.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

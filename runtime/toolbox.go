@@ -1,12 +1,31 @@
 package runtime
 
 import (
+	"errors"
+	"slices"
+
 	"mikan/harness"
 	"mikan/runtime/store"
+	"mikan/wire"
 )
+
+// toolNames are the names of the tools that the office's agent may have: its own,
+// and those that clients have added.
+func (c *Conversation) toolNames() ([]string, error) {
+	names, err := c.Tools().Names()
+	names = slices.Concat(wire.ToolNames, names)
+	if d := c.desk(); d != nil {
+		more, failed := d.Tools().Names()
+		names, err = append(names, more...), errors.Join(err, failed)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
 
 // toolbox is what the run of p can call: the tools of the computer, which the
 // runner has, and those that are bound to one run.
 func (s *Session) toolbox(r *runner, p store.Prompt) []harness.Tool {
-	return r.tools
+	list := slices.Clone(r.tools)
+	list = append(list, s.chatTools(r, p)...)
+	return append(list, s.addedTools(r, p, list)...) // last: no name is taken twice
 }

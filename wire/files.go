@@ -13,10 +13,14 @@ const (
 	PlaceRoot      Place = ""
 	PlacePlatforms Place = "platforms"
 	PlaceDesk      Place = "platforms/<name>"
+	PlaceDeskTools Place = "platforms/<name>/tools"
+	PlaceDeskTool  Place = "platforms/<name>/tools/<tool>"
 	PlaceOffices   Place = "offices"
 	PlacePlatform  Place = "offices/<platform>"
 	PlaceOffice    Place = "offices/<platform>/<conversation>"
 	PlaceHooks     Place = "offices/<platform>/<conversation>/hooks"
+	PlaceTools     Place = "offices/<platform>/<conversation>/tools"
+	PlaceTool      Place = "offices/<platform>/<conversation>/tools/<tool>"
 	PlaceSessions  Place = "offices/<platform>/<conversation>/sessions"
 	PlaceSession   Place = "offices/<platform>/<conversation>/sessions/<name>"
 )
@@ -29,10 +33,14 @@ var Places = []struct {
 	{PlaceRoot, "The root of mikan's tree."},
 	{PlacePlatforms, "The chat platforms, each with the desk at which its adapter works. mkdir makes one, rmdir removes one that has no office. The platform local is built in and has no desk."},
 	{PlaceDesk, "The desk of an adapter: what it writes to in is said by people on the platform, and what it reads from out is to be done there. mikan(5) has the formats, and an adapter in a few lines of shell."},
+	{PlaceDeskTools, "The tools that the platform gives the agents of all its offices. mkdir makes one, rmdir removes it. An office's own tool of the same name comes first."},
+	{PlaceDeskTool, toolHelp},
 	{PlaceOffices, "All offices, by platform."},
 	{PlacePlatform, "The offices of one platform. On the platform local, mkdir makes an office; elsewhere an office appears with its first message. rmdir archives one and deletes nothing."},
 	{PlaceOffice, "An office: one conversation's workspace, where an agent works."},
 	{PlaceHooks, "The hooks of an office: who opens one for reading and writing is asked, and may change or refuse."},
+	{PlaceTools, "The tools that the agent of the office has besides its own. mkdir makes one, rmdir removes it."},
+	{PlaceTool, toolHelp},
 	{PlaceSessions, "The sessions of an office. mkdir makes one, rmdir archives it. The session main is always there."},
 	{PlaceSession, "A session: a line of conversation with the agent, with a history of its own."},
 }
@@ -54,6 +62,12 @@ const (
 	settingsHelp = "settings, a JSON object; every key is optional. A write replaces the whole and is checked first."
 	settingsFail = "EINVAL: malformed, an unknown key or model; errstr names the line, and the old content stays."
 	readOnly     = "EACCES: it is not written."
+	toolHelp     = "A tool of the agent: what it is stands in schema, and who opens call for reading and writing does it. The agent has it as soon as it has a schema, and over restarts. mikan(5) has the formats, and a tool in a few lines of shell."
+	toolMake     = "mkdir: EEXIST. EINVAL: a name that a model cannot call, or that a tool of ours has. EAGAIN: 64 are there. rmdir: EBUSY while call is open."
+	schemaHelp   = "what the model is told of it, a JSON object: description, parameters, timeout"
+	schemaFails  = "EINVAL: malformed, an unknown key, no description, parameters that are no JSON Schema of an object. EFBIG: over 16 KiB."
+	callHelp     = "read a call, one a line, and write what came of it"
+	callFails    = "EBUSY: another client has it open. EINVAL: not opened for reading and writing; an answer to no request, a second one, malformed JSON."
 	hookFails    = "EINVAL: not opened for reading and writing; an answer to no question, a second one, malformed JSON."
 )
 
@@ -82,6 +96,14 @@ var TreeFiles = []TreeFile{
 		"EBUSY: another adapter has it open. EINVAL: not opened for reading and writing; an answer to no request, a second one, malformed JSON."},
 	{PlaceDesk, "caps", "value", 0o640, false, "what the adapter can do, a JSON object; it writes it before it opens out", "EINVAL: malformed, an unknown key or operation."},
 	{PlaceDesk, "status", "value", 0o440, false, "whether out is open, what waits to be posted, what could not be, and counts, as key value lines", readOnly},
+	{PlaceDesk, "tools", "dir", 0o750, false, "the tools that the platform gives the agents of its offices", ""},
+
+	{PlaceDeskTools, "README", "value", 0o444, false, "what stands here", readOnly},
+	{PlaceDeskTools, "<tool>", "dir", 0o750, false, "a tool; its name has 1 to 64 letters, digits, _ and -", toolMake},
+
+	{PlaceDeskTool, "README", "value", 0o444, false, "what stands here", readOnly},
+	{PlaceDeskTool, "schema", "value", 0o640, false, schemaHelp, schemaFails},
+	{PlaceDeskTool, "call", "service", 0o600, true, callHelp, callFails},
 
 	{PlaceOffices, "README", "value", 0o444, false, "what stands here", readOnly},
 	{PlaceOffices, "<platform>", "dir", 0o750, false, "local, and each chat platform that has an office", ""},
@@ -104,6 +126,7 @@ var TreeFiles = []TreeFile{
 	{PlaceOffice, "settings.json", "value", 0o640, false, "this office's " + settingsHelp, settingsFail + " EBUSY: it would change the model under a run."},
 	{PlaceOffice, "sessions", "dir", 0o750, false, "the sessions", ""},
 	{PlaceOffice, "hooks", "dir", 0o750, false, "questions about what the agent does, for whoever wants to answer them", ""},
+	{PlaceOffice, "tools", "dir", 0o750, false, "tools that clients add to the agent's own", ""},
 	{PlaceOffice, "files", "dir", 0o700, false, "the working directory of the agent, a directory of the host", ""},
 
 	{PlaceHooks, "README", "value", 0o444, false, "what stands here", readOnly},
@@ -111,6 +134,13 @@ var TreeFiles = []TreeFile{
 	{PlaceHooks, HookStart, "service", 0o600, true, "asked before a run begins", hookFails},
 	{PlaceHooks, HookCall, "service", 0o600, true, "asked before a tool runs", hookFails},
 	{PlaceHooks, HookResult, "service", 0o600, true, "asked before anyone sees a tool's result", hookFails},
+
+	{PlaceTools, "README", "value", 0o444, false, "what stands here", readOnly},
+	{PlaceTools, "<tool>", "dir", 0o750, false, "a tool; its name has 1 to 64 letters, digits, _ and -", toolMake},
+
+	{PlaceTool, "README", "value", 0o444, false, "what stands here", readOnly},
+	{PlaceTool, "schema", "value", 0o640, false, schemaHelp, schemaFails},
+	{PlaceTool, "call", "service", 0o600, true, callHelp, callFails},
 
 	{PlaceSessions, "README", "value", 0o444, false, "what stands here", readOnly},
 	{PlaceSessions, "<name>", "dir", 0o750, false, "a session: main, or one made with mkdir, new or fork", "mkdir: EEXIST, EINVAL. rmdir: EPERM for main, EBUSY while something runs or waits."},

@@ -1,113 +1,18 @@
 package main
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"strings"
-	"time"
-
-	"mikan/fs"
-	"mikan/fs/serve"
-	"mikan/runtime"
-)
+import "context"
 
 type hookCmd struct {
-	socketFlags
-	Name        string   `arg:"" help:"The hook: platform/conversation/hook, or conversation/hook on the platform local."`
-	Command     []string `arg:"" passthrough:"" help:"A command, after --: it gets each request as JSON on its standard input."`
-	Concurrency int      `help:"How many requests are handled at once." default:"1" placeholder:"N"`
+	answering
+	Name    string   `arg:"" help:"The hook: platform/conversation/hook, or conversation/hook on the platform local."`
+	Command []string `arg:"" passthrough:"" help:"A command, after --: it gets each request as JSON on its standard input."`
 }
 
-// Run answers the questions of a hook with a command for each, see [verdict],
-// which is killed when its question no longer waits for an answer.
+// Run answers the questions of a hook, see [verdict].
 func (c *hookCmd) Run(ctx context.Context, std *streams) error {
-	command := c.Command
-	if len(command) > 0 && command[0] == "--" {
-		command = command[1:]
-	}
-	if len(command) == 0 {
-		return &exitError{exitUsage, errors.New("hook needs a command after --")}
-	}
-	path, err := hookPath(c.Name)
+	path, err := inOffice("hook", c.Name, "hooks", "tool_call")
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	client, err := c.dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	err = serve.File(ctx, client, path, func(ctx context.Context, r *serve.Request) serve.Answer {
-		ctx, stop := untilSettled(ctx, client, r.BodyName())
-		defer stop()
-		answer, err := answer(ctx, command, r)
-		if err != nil {
-			fmt.Fprintf(std.err, "mikan: request %d: no answer: %v\n", r.Tag, err)
-		}
-		return answer
-	}, serve.Options{Concurrency: c.Concurrency, Refused: func(r *serve.Request, err error) {
-		fmt.Fprintf(std.err, "mikan: request %d: %v\n", r.Tag, err)
-	}})
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
-// hookPath is the hook's file.
-func hookPath(name string) (string, error) {
-	parts := strings.Split(strings.TrimPrefix(strings.Trim(name, "/"), "offices/"), "/")
-	if len(parts) == 4 && parts[2] == "hooks" {
-		parts = []string{parts[0], parts[1], parts[3]}
-	}
-	if len(parts) == 2 {
-		parts = append([]string{runtime.Local}, parts...)
-	}
-	if len(parts) != 3 {
-		return "", fmt.Errorf("hook %q: want platform/conversation/hook, for example local/demo/tool_call", name)
-	}
-	return "offices/" + parts[0] + "/" + parts[1] + "/hooks/" + parts[2], nil
-}
-
-// errSettled ends a command whose question was settled without it.
-var errSettled = errors.New("the question was settled: too late, or withdrawn")
-
-// settledPoll is how often a question that a command works on is looked at.
-const settledPoll = 200 * time.Millisecond
-
-// untilSettled gives a context that ends with ctx, and soon after the request
-// whose body is there by that name was settled: nothing else tells its holder.
-// stop ends it, and must be called.
-func untilSettled(ctx context.Context, client *fs.Client, body string) (_ context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		look := time.NewTicker(settledPoll)
-		defer look.Stop()
-		for ctx.Err() == nil {
-			if _, err := client.Stat(ctx, body); errors.Is(err, fs.NotExist) {
-				cancel(errSettled)
-			}
-			select {
-			case <-ctx.Done():
-			case <-look.C:
-			}
-		}
-	}()
-	return ctx, func() { cancel(context.Canceled); <-done }
-}
-
-// answer is what the command says to a request.
-func answer(ctx context.Context, command []string, r *serve.Request) (serve.Answer, error) {
-	request, err := r.Content(ctx)
-	if err != nil {
-		return serve.Answer{}, err
-	}
-	a, err := verdict(ctx, command, request)
-	if ctx.Err() != nil {
-		return serve.Answer{}, context.Cause(ctx)
-	}
-	return a, err
+	return c.with(ctx, std, path, c.Command, verdict)
 }

@@ -37,6 +37,7 @@ type cli struct {
 	Rm         rmCmd         `cmd:"" help:"Remove a file of the tree; archive an office or a session."`
 	Ask        askCmd        `cmd:"" help:"Give an office a prompt and print the answer as it comes."`
 	Hook       hookCmd       `cmd:"" help:"Answer the questions of a hook with a command."`
+	Tool       toolCmd       `cmd:"" help:"Do what a tool of the agent is called for with a command."`
 	Office     officeCmd     `cmd:"" help:"Look at the offices on disk."`
 	Env        envCmd        `cmd:"" help:"List the environment variables that mikan reads."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what works here, and what to do about the rest."`

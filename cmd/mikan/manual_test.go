@@ -160,6 +160,8 @@ func TestManual_namesEveryField(t *testing.T) {
 		keys(reflect.TypeFor[wire.OpRequest](), "", false), keys(reflect.TypeFor[wire.OpAnswer](), "", false),
 		keys(reflect.TypeFor[wire.OpMessage](), "", false), keys(reflect.TypeFor[wire.OpUser](), "", false),
 		keys(reflect.TypeFor[wire.Caps](), "", false),
+		keys(reflect.TypeFor[wire.ToolSchema](), "", false), keys(reflect.TypeFor[wire.ToolRequest](), "", false),
+		keys(reflect.TypeFor[wire.ToolAnswer](), "", false), keys(reflect.TypeFor[wire.Origin](), "", false),
 	))
 	names(t, "mikan.4", keys(reflect.TypeFor[runtime.Settings](), "", true))
 }
@@ -187,10 +189,12 @@ func TestManual_namesEveryKeyOfAState(t *testing.T) {
 func TestManual_modesAndListingAreThoseOfTheTree(t *testing.T) {
 	t.Parallel()
 	s := makeRun(t)
-	if err := os.Mkdir(filepath.Join(s.dir, ".run", "mnt", "platforms", "main"), 0o750); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"platforms/main", "platforms/main/tools/weather", "offices/local/demo/tools/weather"} {
+		if err := os.Mkdir(filepath.Join(s.dir, ".run", "mnt", name), 0o750); err != nil {
+			t.Fatal(err)
+		}
 	}
-	place := strings.NewReplacer("<platform>", "local", "<conversation>", "demo", "<name>", "main")
+	place := strings.NewReplacer("<platform>", "local", "<conversation>", "demo", "<name>", "main", "<tool>", "weather")
 	for _, f := range wire.TreeFiles {
 		dir := filepath.Join(s.dir, ".run", "mnt", place.Replace(string(f.Place)))
 		name := place.Replace(f.Name)

@@ -1,9 +1,11 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -86,24 +88,33 @@ func lastText(m wire.Message) (text string) {
 	return text
 }
 
-// commandsOf returns the commands in a prompt, in order.
+// commandsOf returns the lines of a prompt that ask for a tool, in order.
 func commandsOf(prompt string) []string {
 	var commands []string
 	for line := range strings.Lines(prompt) {
-		if c, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "$ "); ok {
-			commands = append(commands, c)
+		if line = strings.TrimRight(line, "\r\n"); strings.HasPrefix(line, "$ ") || toolLine.MatchString(line) {
+			commands = append(commands, line)
 		}
 	}
 	return commands
 }
 
+// toolLine asks for a tool by its name, with its arguments.
+var toolLine = regexp.MustCompile(`^% ([a-zA-Z0-9_-]+) *(\{.*\})?$`)
+
 // call is the tool call for the nth command of a prompt.
 func call(n int, command string) wire.Part {
-	args, err := json.Marshal(map[string]string{"label": "$ " + command, "command": command})
+	c := wire.Part{Type: wire.ToolCall, ID: fmt.Sprintf("demo_%d", n+1)}
+	if m := toolLine.FindStringSubmatch(command); m != nil {
+		c.Name, c.Arguments = m[1], json.RawMessage(cmp.Or(m[2], "{}"))
+		return c
+	}
+	args, err := json.Marshal(map[string]string{"label": command, "command": strings.TrimPrefix(command, "$ ")})
 	if err != nil {
 		panic(err) // strings always marshal
 	}
-	return wire.Part{Type: wire.ToolCall, ID: fmt.Sprintf("demo_%d", n+1), Name: "bash", Arguments: args}
+	c.Name, c.Arguments = "bash", args
+	return c
 }
 
 // say emits text word by word and returns what it has emitted.

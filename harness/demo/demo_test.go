@@ -79,7 +79,10 @@ func TestTheAnswerIsTheOutputsOfTheCommands(t *testing.T) {
 		"$ one":                             {"ran one", 2},
 		"hello\n there $ x":                 {"demo: hello\n there $ x\n\n" + demo.Hint, 1},
 		"":                                  {"demo: \n\n" + demo.Hint, 1},
-		"$echo":                             {"demo: $echo\n\n" + demo.Hint, 1},
+		"% bash {\"label\":\"$ x\",\"command\":\"x\"}\n$ y": {"ran x\nran y", 3},
+		"% none":        {"there is no tool \"none\"; the tools are: bash", 2},
+		"% of all {\"a": {"demo: % of all {\"a\n\n" + demo.Hint, 1},
+		"$echo":         {"demo: $echo\n\n" + demo.Hint, 1},
 	} {
 		e, streamed := ask(t, store, prompt)
 		if got := e.Final[0].PlainText(); got != want.answer || got != streamed {

@@ -63,23 +63,8 @@ var _ harness.Provider = (*Provider)(nil)
 
 // New returns the provider for one server.
 func New(o Options) *Provider {
-	opts := []option.RequestOption{
-		option.WithEnvironmentProduction(), // the address only
-		option.WithHTTPClient(o.Client),
-		option.WithMaxRetries(0),
-	}
-	p := &Provider{compat: o.Compat}
-	if o.BaseURL != "" {
-		opts = append(opts, option.WithBaseURL(o.BaseURL))
-	}
-	if o.Key != "" {
-		opts = append(opts, option.WithAPIKey(o.Key))
-		p.secrets = append(p.secrets, o.Key)
-	}
-	for k, v := range o.Headers {
-		opts = append(opts, option.WithHeader(k, v))
-		p.secrets = append(p.secrets, v)
-	}
+	opts, secrets := ClientOptions(o.BaseURL, o.Key, o.Headers, o.Client)
+	p := &Provider{compat: o.Compat, secrets: secrets}
 	// Not NewClient, which reads the environment.
 	p.chat = sdk.NewChatCompletionService(opts...)
 	return p

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/openai/openai-go/v3/responses"
 
 	"mikan/harness"
+	"mikan/harness/openai"
 	"mikan/harness/protocol"
 	"mikan/wire"
 )
@@ -39,25 +40,8 @@ var _ harness.Provider = (*Provider)(nil)
 
 // New returns the provider for one server.
 func New(o Options) *Provider {
-	opts := []option.RequestOption{
-		option.WithEnvironmentProduction(), // the address only
-		option.WithHTTPClient(o.Client),
-		option.WithMaxRetries(0),
-	}
-	p := &Provider{}
-	if o.BaseURL != "" {
-		opts = append(opts, option.WithBaseURL(o.BaseURL))
-	}
-	if o.Key != "" {
-		opts = append(opts, option.WithAPIKey(o.Key))
-		p.secrets = append(p.secrets, o.Key)
-	}
-	for k, v := range o.Headers {
-		opts = append(opts, option.WithHeader(k, v))
-		p.secrets = append(p.secrets, v)
-	}
-	p.responses = sdk.NewResponseService(opts...)
-	return p
+	opts, secrets := openai.ClientOptions(o.BaseURL, o.Key, o.Headers, o.Client)
+	return &Provider{responses: sdk.NewResponseService(opts...), secrets: secrets}
 }
 
 // Stream implements [harness.Provider]. A request that is refused only for

@@ -40,8 +40,8 @@ type lab struct {
 	debug    []bool
 }
 
-// newLab makes a tree with the offices a and b on the platform local, and a
-// platform that is called main.
+// newLab makes a tree with the offices a and b on the platform local, a platform
+// that is called main, and in a and main the tool weather.
 func newLab(tb testing.TB) *lab {
 	tb.Helper()
 	dir, err := filepath.EvalSymlinks(tb.TempDir())
@@ -89,7 +89,7 @@ func newLab(tb testing.TB) *lab {
 	if err := l.rt.Resume(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
-	for _, name := range []string{"offices/local/a", "offices/local/b", "platforms/main"} {
+	for _, name := range []string{"offices/local/a", "offices/local/b", "platforms/main", "offices/local/a/tools/weather", "platforms/main/tools/weather"} {
 		if err := l.root.Mkdir(l.ctx(), name, 0o750); err != nil {
 			tb.Fatal(err)
 		}

@@ -3,11 +3,8 @@ package tree
 import (
 	"cmp"
 	"context"
-	goruntime "runtime"
 	"slices"
-	"sync"
 	"time"
-	"weak"
 
 	"mikan/fs"
 	"mikan/runtime"
@@ -107,36 +104,6 @@ func address(platform, name string) (runtime.Address, error) {
 	return a, err
 }
 
-// kept knows the directories of offices. One lives while someone has a file of
-// it, or it has scratch files: then it must not be made anew for a walk.
-type kept struct {
-	mu   sync.Mutex
-	dirs map[runtime.Address]weak.Pointer[fs.Dir]
-}
-
-func (k *kept) dir(a runtime.Address, build func() *fs.Dir) *fs.Dir {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if d := k.dirs[a].Value(); d != nil {
-		return d
-	}
-	if k.dirs == nil {
-		k.dirs = map[runtime.Address]weak.Pointer[fs.Dir]{}
-	}
-	d := build()
-	k.dirs[a] = weak.Make(d)
-	goruntime.AddCleanup(d, k.forget, a)
-	return d
-}
-
-func (k *kept) forget(a runtime.Address) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.dirs[a].Value() == nil {
-		delete(k.dirs, a)
-	}
-}
-
 // officeDir is offices/<platform>/<conversation>.
 func (b *builder) officeDir(c *runtime.Conversation) *fs.Dir {
 	return b.offices.dir(c.Address, func() *fs.Dir {
@@ -174,6 +141,7 @@ func (b *builder) officeDir(c *runtime.Conversation) *fs.Dir {
 				Set: func(ctx context.Context, _ *fs.Identity, data []byte) error { return c.SetSettings(ctx, data) },
 			},
 			"hooks":    hooksDir(c),
+			"tools":    b.toolsDir(c.Tools(), wire.PlaceTools, wire.PlaceTool),
 			"sessions": b.sessionsDir(c),
 			"files":    fs.NewHostDir(c.Dir),
 		})

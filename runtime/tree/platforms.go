@@ -50,6 +50,7 @@ func (b *builder) deskDir(desk *runtime.Desk) fs.Node {
 		"status": &fs.Value{Get: func(context.Context, *fs.Identity) ([]byte, time.Time, error) {
 			return desk.Status(), time.Time{}, nil
 		}},
+		"tools": b.toolsDir(desk.Tools(), wire.PlaceDeskTools, wire.PlaceDeskTool),
 	})
 	d.Add(fs.BodyDir, desk.Bodies)
 	return d

@@ -29,9 +29,12 @@ const (
 )
 
 // guest is one who was given the right to answer theHook, and nothing else.
-func guest(t *testing.T) *mfs.Identity {
+func guest(t *testing.T) *mfs.Identity { return guestOf(t, theHook) }
+
+// guestOf is one who was given the right to serve a file, and nothing else.
+func guestOf(t *testing.T, name string) *mfs.Identity {
 	t.Helper()
-	rights, err := mfs.ParseRights(theHook + " rw\n")
+	rights, err := mfs.ParseRights(name + " rw\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +53,13 @@ func (l *lab) everything() (names []string) {
 		}
 	}
 	add("", wire.PlaceRoot)
+	add("platforms/main", wire.PlaceDesk)
+	add("platforms/main/tools/weather", wire.PlaceDeskTool)
 	for _, office := range []string{"offices/local/a", "offices/local/b"} {
 		add(office, wire.PlaceOffice)
 		add(office+"/hooks", wire.PlaceHooks)
 		add(office+"/sessions/main", wire.PlaceSession)
+		add(office+"/tools/weather", wire.PlaceTool)
 		names = append(names, office+"/hooks/.body", office+"/hooks/.body/2", office+"/hooks/.body/01")
 	}
 	l.walk("", func(name string, _ mfs.Info) { names = append(names, name) })
@@ -68,9 +74,10 @@ func (l *lab) question() {
 }
 
 // onTheWay reports whether name is the hook or a directory that leads there.
-func onTheWay(name string) bool {
-	return name == theHook || strings.HasPrefix(theHook, name+"/")
-}
+func onTheWay(name string) bool { return leadsTo(name, theHook) }
+
+// leadsTo reports whether name is a file or a directory that leads there.
+func leadsTo(name, file string) bool { return name == file || strings.HasPrefix(file, name+"/") }
 
 // tryAll tries all that can be tried on a file, and returns what worked.
 func (l *lab) tryAll(c *mfs.Client, name string) (worked []string) {

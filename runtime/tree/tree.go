@@ -28,7 +28,8 @@ type Daemon struct {
 type builder struct {
 	rt      *runtime.Runtime
 	d       Daemon
-	offices kept
+	offices kept[runtime.Address]
+	tools   kept[*runtime.AddedTool]
 }
 
 // New lays out the tree of a runtime.

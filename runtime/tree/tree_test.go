@@ -16,7 +16,7 @@ import (
 )
 
 // here puts names that exist in a lab in the place of the table's.
-var here = strings.NewReplacer("<platform>", "local", "<conversation>", "a", "<name>", "main")
+var here = strings.NewReplacer("<platform>", "local", "<conversation>", "a", "<name>", "main", "<tool>", "weather")
 
 func TestTree_has_every_file_of_the_table_with_its_mode_and_kind(t *testing.T) {
 	l := newLab(t)
@@ -32,7 +32,7 @@ func TestTree_has_every_file_of_the_table_with_its_mode_and_kind(t *testing.T) {
 		if f.Hidden {
 			want |= fs.ModeTemporary
 		}
-		if f.Place == wire.PlaceDesk && f.Name == "out" {
+		if f.Name == "out" || f.Name == "call" {
 			want |= fs.ModeExclusive
 		}
 		if info.Mode != want || info.UID != uint32(os.Getuid()) || info.GID != uint32(os.Getgid()) {

@@ -42,7 +42,7 @@ func (p person) become() []string {
 
 // theTree is every path of the tree that the table has, with its mode.
 func theTree() map[string]os.FileMode {
-	here := strings.NewReplacer("<platform>", "local", "<conversation>", "demo", "<name>", "main")
+	here := strings.NewReplacer("<platform>", "local", "<conversation>", "demo", "<name>", "main", "<tool>", "weather")
 	modes := map[string]os.FileMode{".": 0o750 | os.ModeDir} // as all directories
 	for _, f := range wire.TreeFiles {
 		mode := os.FileMode(f.Mode)
@@ -123,7 +123,7 @@ func TestPermission_on_the_mount_is_what_the_mode_bits_say(t *testing.T) {
 	w := newWorld(t)
 	w.letOthersIn()
 	w.serve("--allow-other")
-	w.must(`mkdir $D $M/platforms/main`)
+	w.must(`mkdir -p $D $M/platforms/main $D/tools/weather $M/platforms/main/tools/weather`)
 	var paths []string
 	for name, mode := range theTree() {
 		if mode.IsDir() {
@@ -176,7 +176,7 @@ func TestPermission_on_the_socket_is_what_the_mode_bits_say(t *testing.T) {
 	w.letOthersIn()
 	w.env = []string{"NAMESPACE=" + w.dir}
 	w.serve9P("--socket-mode", "0666")
-	w.must(`mikan mkdir offices/local/demo platforms/main`)
+	w.must(`mikan mkdir offices/local/demo platforms/main offices/local/demo/tools/weather platforms/main/tools/weather`)
 	for _, p := range persons {
 		var c *fs.Client
 		if err := p.as(func() (err error) { c, err = ninep.Dial(t.Context(), w.dir+"/mikan"); return err }); err != nil {

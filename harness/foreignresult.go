@@ -1,0 +1,58 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"mikan/wire"
+)
+
+// maxForeignImages is how many images a result of a foreign tool may have.
+const maxForeignImages = 8
+
+// Foreign makes fit for a model what a tool has given that is not ours. Its text
+// is cut to the limits of a result, and the whole is then in a file on c that
+// the cut names, below .mikan/<kind>-output. An image that a provider would
+// refuse, and with it the whole session, is a note instead.
+func Foreign(ctx context.Context, c Computer, kind string, parts []wire.Part) []wire.Part {
+	var texts []string
+	var rest []wire.Part
+	for _, p := range parts {
+		switch {
+		case p.Type == wire.Text:
+			texts = append(texts, clean([]byte(p.Text)))
+		case p.Type == wire.Image && len(rest) >= maxForeignImages:
+			texts = append(texts, fmt.Sprintf("[an image was left out: a result has at most %d]", maxForeignImages))
+		case p.Type == wire.Image:
+			image, err := checkedImage(p)
+			if err != nil {
+				texts = append(texts, fmt.Sprintf("[an image was left out: %v]", err))
+				continue
+			}
+			rest = append(rest, image)
+		}
+	}
+	if text := bounded(ctx, c, kind, strings.Join(texts, "\n")); text != "" {
+		rest = append([]wire.Part{wire.TextPart(text)}, rest...)
+	}
+	return rest
+}
+
+// bounded is the beginning of text that fits the limits of a result, and where
+// the whole is.
+func bounded(ctx context.Context, c Computer, kind, text string) string {
+	head, cut := headOf(text)
+	if !cut {
+		return text
+	}
+	if head == "" {
+		head = text[:whole(text, maxBytes)]
+	}
+	name := path.Join(c.Dir(), ".mikan", kind+"-output", outputID()+".txt")
+	all := spill{ctx: ctx, computer: c, name: name}
+	defer all.discard()
+	all.add([]byte(text))
+	return fmt.Sprintf("%s\n\n[The first %s of %s. %s]", head, size(len(head)), size(len(text)), all.keep())
+}
