@@ -17,35 +17,75 @@ const (
 	baseDelay = 2 * time.Second  // before the second attempt; doubled for each further one
 	maxDelay  = 60 * time.Second // however long the server wishes
 	idleLimit = 5 * time.Minute  // [Run.Idle] if it is 0
+	callLimit = 30 * time.Minute // [Run.Deadline] if it is 0
 )
 
 // ask makes one model call, with up to [attempts] attempts. Of a failed attempt
 // that is followed by another nothing remains; of the last one the message is
-// what had arrived.
+// what had arrived. A limit that is reached before another attempt is the error.
 func (l *loop) ask(ctx context.Context) (wire.Message, error) {
 	if l.Model.Window > 0 && l.tokens >= l.Model.Window {
 		err := l.overflow(nil)
 		l.emit(wire.Event{Type: wire.AgentError, Error: err.Error()})
 		return wire.Message{}, err
 	}
+	limit := cmp.Or(l.Deadline, callLimit)
+	call, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	for n := 1; ; n++ {
-		m, err := l.attempt(ctx)
+		m, err := l.attempt(call)
 		l.complete(&m)
 		if err == nil || ctx.Err() != nil {
 			return m, err
 		}
 		delay, again := retry(err, n)
+		if end, _ := call.Deadline(); call.Err() != nil || again && time.Until(end) <= delay {
+			err, again = overdue(limit, n, err), false
+		}
 		if !again {
 			err = l.explain(err, n)
 			l.emit(wire.Event{Type: wire.AgentError, Error: err.Error()})
 			return m, err
 		}
 		l.emit(wire.Event{Type: wire.AgentError, Error: err.Error(), Retry: n + 1})
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
+		l.lose(m)
+		sleep(ctx, delay)
+		if ctx.Err() != nil {
 			return wire.Message{}, context.Cause(ctx)
 		}
+		if err := l.Meter.Check(); err != nil {
+			return wire.Message{}, err
+		}
+	}
+}
+
+// lose notes an attempt that leaves no message.
+func (l *loop) lose(m wire.Message) {
+	if m.Role == "" {
+		return // there was none
+	}
+	if m.Usage == nil {
+		m.Usage = &wire.Usage{}
+	}
+	l.ending.Lost = append(l.ending.Lost, wire.Message{Role: m.Role, Provider: m.Provider, Model: m.Model, Usage: m.Usage})
+}
+
+// overdue is the error of a call that takes too long; the last of its n attempts
+// ended with err.
+func overdue(limit time.Duration, n int, err error) error {
+	tries := "1 attempt"
+	if n > 1 {
+		tries = fmt.Sprintf("%d attempts", n)
+	}
+	return &ModelError{Trouble: Refused, Text: fmt.Sprintf("the model has not finished its answer within %v, in %s; ask again, or for less at a time", limit, tries), Err: err}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
 	}
 }
 
@@ -92,13 +132,15 @@ func (l *loop) complete(m *wire.Message) {
 	if m.Timestamp == 0 {
 		m.Timestamp = time.Now().UnixMilli()
 	}
-	if m.Usage == nil {
-		return
+	var used wire.Usage
+	if m.Usage != nil {
+		if l.Model.Price != (Price{}) {
+			l.Model.Price.Cost(m.Usage)
+		}
+		used = *m.Usage
 	}
-	if l.Model.Price != (Price{}) {
-		l.Model.Price.Cost(m.Usage)
-	}
-	l.ending.Usage.Add(*m.Usage)
+	l.ending.Usage.Add(used)
+	l.Meter.Add(used)
 }
 
 var (

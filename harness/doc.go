@@ -8,6 +8,10 @@
 // before the next message, whatever happened in between. [Close] restores the
 // law at the end of a history whose process was killed, [Repair] anywhere.
 //
+// A run ends by itself, and also when its [Meter] has reached a limit, when the
+// model makes the same tool call again and again, and when a model call has taken
+// too long in all its attempts.
+//
 // A run is put together from [Tools], which work on a Computer, and from
 // [SystemPrompt], whose parts [Skills] and [Memory] read from the host
 // directories that the agent can write. [UserText] makes a person's message

@@ -19,31 +19,34 @@ import (
 func (r *Run) Do(ctx context.Context) Ending {
 	l := newLoop(r)
 	defer l.silence()
+	ctx, cancel := r.Meter.within(ctx)
+	defer cancel()
 	err := l.begin(ctx)
 	for more := true; more && err == nil; {
 		more, err = l.turn(ctx)
 	}
-	l.ending.Outcome = outcome(ctx, err)
-	if l.ending.Outcome == wire.Failed {
-		l.ending.Err = err
-	}
+	l.end(ctx, err)
 	return l.ending
 }
 
-// outcome says how a run ended that gave err.
-func outcome(ctx context.Context, err error) wire.Outcome {
+// end notes how the run ended whose last turn gave err. A limit that is reached
+// with the last answer complete is none that ended the run.
+func (l *loop) end(ctx context.Context, err error) {
+	var budget *BudgetError
 	switch {
 	case err == nil:
-		return wire.OK
+		l.ending.Outcome = wire.OK
 	case stopped(ctx):
-		return wire.Stopped
+		l.ending.Outcome = wire.Stopped
+	case errors.As(context.Cause(ctx), &budget), ctx.Err() == nil && errors.As(err, &budget):
+		l.ending.Outcome, l.ending.Err = wire.OverBudget, budget
+		l.emit(exceeded(budget))
 	case ctx.Err() != nil:
-		return wire.Interrupted
+		l.ending.Outcome = wire.Interrupted
+	default:
+		l.ending.Outcome, l.ending.Err = wire.Failed, err
 	}
-	return wire.Failed
 }
-
-func stopped(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrStopped) }
 
 // loop is the state of one [Run.Do].
 type loop struct {
@@ -54,6 +57,7 @@ type loop struct {
 	ids     map[string]bool // of the tool calls in history
 	tokens  int             // an estimate for system prompt, tools and history
 	cuts    int             // replies in a row that were cut off in a tool call
+	guard   guard
 	ending  Ending
 
 	mu   sync.Mutex // of over, and held while an event is emitted
@@ -101,13 +105,18 @@ func (l *loop) turn(ctx context.Context) (more bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
+	if err := l.Meter.Check(); err != nil {
+		return false, err
+	}
 	var reply wire.Message
 	l.emit(wire.Event{Type: wire.TurnStart})
 	defer func() { l.emit(wire.Event{Type: wire.TurnEnd, Usage: reply.Usage}) }()
 
 	reply, err = l.ask(ctx)
 	if err != nil {
-		l.ending.Final = remains(ctx, reply, err)
+		if l.ending.Final = remains(ctx, reply, err); len(l.ending.Final) == 0 {
+			l.lose(reply)
+		}
 		return false, err
 	}
 	unfit := l.tidy(&reply)
@@ -123,7 +132,9 @@ func (l *loop) turn(ctx context.Context) (more bool, err error) {
 	if err = l.commit(ctx, reply); err != nil {
 		return false, err
 	}
+	rulings := l.guardCalls(calls, unfit)
 	results := l.work(ctx, calls, unfit)
+	rulings.tell(results)
 	if ctx.Err() != nil {
 		l.ending.Final = results
 		return false, context.Cause(ctx)
@@ -132,7 +143,10 @@ func (l *loop) turn(ctx context.Context) (more bool, err error) {
 		l.ending.Final = results
 		return false, err
 	}
-	if l.cuts == maxCuts {
+	switch {
+	case rulings.stop != "":
+		return false, errors.New(rulings.stop)
+	case l.cuts == maxCuts:
 		return false, fmt.Errorf("the model's replies were cut off %d times in a row at its limit of %d tokens; ask for smaller steps", maxCuts, l.Model.MaxTokens)
 	}
 	return true, l.take(ctx)
@@ -169,10 +183,14 @@ func (l *loop) take(ctx context.Context) error {
 }
 
 func (l *loop) steered(ctx context.Context) []wire.Message {
-	if l.Steer == nil || ctx.Err() != nil {
-		return nil
+	if l.Steer == nil || ctx.Err() != nil || l.Meter.Check() != nil {
+		return nil // they can have a run of their own
 	}
-	return l.Steer(ctx)
+	in := l.Steer(ctx)
+	if len(in) > 0 {
+		l.guard = guard{} // they may ask for the same again
+	}
+	return in
 }
 
 // commit appends msgs to the store and to what the model sees.

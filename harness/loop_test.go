@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -171,8 +172,8 @@ func TestManyCallsRunAtOnceButNotTooMany(t *testing.T) {
 		return textResult(string(args)), nil
 	}
 	var calls []wire.Part
-	for range 3 * parallel / 2 {
-		calls = append(calls, call("x", "echo", "{}"))
+	for i := range 3 * parallel / 2 {
+		calls = append(calls, call("x", "echo", fmt.Sprintf(`{"i":%d}`, i)))
 	}
 	b := newBench([]Tool{busy}, says(calls...), says(text("ok")))
 	e := b.Do(context.Background())

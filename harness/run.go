@@ -41,6 +41,13 @@ type Run struct {
 	// Idle is how long a model may send nothing before its call counts as broken
 	// off; 0 is 5 minutes.
 	Idle time.Duration
+	// Deadline is how long one model call may take with all its attempts and the
+	// pauses between them, however much it sends; 0 is 30 minutes.
+	Deadline time.Duration
+	// Meter counts each attempt of a model call. A limit of it that is reached ends
+	// the run before the next one; that of the duration ends it at once. It may be
+	// nil: no limits.
+	Meter *Meter
 
 	left sync.WaitGroup // goroutines of tools and of the provider
 }
@@ -58,7 +65,10 @@ type Ending struct {
 	// The caller commits them together with what it records of the run's end, even
 	// when the context is gone, and then emits their message_end. It may be empty.
 	Final []wire.Message
-	Err   error      // the reason, if Outcome is Failed
+	Err   error      // the reason, if Outcome is Failed or OverBudget
 	Usage wire.Usage // of all model calls
 	Calls int        // model calls, failed attempts among them
+	// Lost are the attempts of model calls that are in no other message, with
+	// nothing but the model and the usage, for whoever counts that.
+	Lost []wire.Message
 }

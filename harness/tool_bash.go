@@ -77,10 +77,8 @@ func verdict(ctx context.Context, e Exit, timeout time.Duration) error {
 		return failed(fmt.Sprintf("Command timed out after %v and was killed", timeout))
 	case e.TimedOut:
 		return failed("Command timed out and was killed; give a longer timeout if it needs one")
-	case stopped(ctx):
-		return failed("Command was stopped by the user")
 	case ctx.Err() != nil:
-		return failed("Command was interrupted: the daemon ended")
+		return failed("Command was " + endedBy(ctx))
 	case e.Signal != "":
 		return failed(fmt.Sprintf("Command was ended by a signal (%s), code %d", e.Signal, e.Code))
 	}

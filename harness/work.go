@@ -82,10 +82,7 @@ func (l *loop) close(ctx context.Context, results []wire.Message, calls []wire.P
 		if results[i].Role != "" {
 			continue
 		}
-		why := "[interrupted: the daemon ended"
-		if stopped(ctx) {
-			why = "[stopped by the user"
-		}
+		why := "[" + endedBy(ctx)
 		if i < started {
 			results[i] = failure(c, why+"; what the call did until then is not known]")
 		} else {

@@ -192,7 +192,11 @@ func TestFault_S2_attach_of_a_file_that_is_exchanged_meanwhile(t *testing.T) {
 			_ = os.Rename(next, name)
 		}
 	}()
-	c.say("C1", strings.Repeat(call(t, "attach", map[string]string{"path": "file"}), 60))
+	var text strings.Builder
+	for i := range 60 {
+		text.WriteString(call(t, "attach", map[string]string{"path": "file", "title": fmt.Sprint(i)}))
+	}
+	c.say("C1", text.String())
 	eventually(t, "the answer", func() bool {
 		list := c.bus.Transcript("C1")
 		last := list[len(list)-1]

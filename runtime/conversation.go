@@ -21,6 +21,7 @@ import (
 type Actor struct {
 	ID     string       // "local:ann"
 	Name   string       // "ann"
+	Origin string       // what he is, such as "event", if he is no person who waits for an answer
 	Client *fs.Identity // as whom he came in; nil: not through the tree
 }
 

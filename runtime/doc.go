@@ -16,5 +16,9 @@
 // What clients add to the tools of agents are [Tools], of an office or of a desk;
 // each [AddedTool] is called through a file that a client serves.
 //
+// Settings say what a run may use up ([Budget]) and how a session that is at work
+// takes a prompt ([QueueMode]). The end has an order ([Runtime.Shutdown]); what
+// waits then runs at the next start, unless the daemon dies of it again and again.
+//
 // Package runtime/store is the disk, package runtime/tree the files.
 package runtime

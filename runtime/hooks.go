@@ -177,6 +177,9 @@ func (h *Hooks) fail(s *Session, hook string, l *fs.Listener, err error) {
 
 // origin says whose prompt a hook is about.
 func (h *Hooks) origin(s *Session, p store.Prompt) wire.Origin {
+	if p.Autonomous() {
+		return wire.Origin{Kind: p.Origin, Platform: h.c.Address.Platform, Session: s.name}
+	}
 	o := wire.Origin{Kind: "interactive", Platform: h.c.Address.Platform, Session: s.name, MessageTS: p.TS(), UserID: p.Actor, UserName: nameOf(p)}
 	if p.Source != "" {
 		o.MessageTS = p.Source

@@ -102,16 +102,25 @@ func (c *Conversation) arrive(ctx context.Context, m wire.InMessage, session str
 		return err
 	}
 	defer done()
+	p, refused := c.asked(m), false
 	if s, err := c.Session(ctx, session); err == nil {
 		release, err := acquire(ctx, s.admit)
 		if err != nil {
 			return err
 		}
 		defer release()
+		p.Kind, err = s.whenBusy(ctx, p)
+		if refused = errors.Is(err, errAtWork); err != nil && !refused {
+			return err
+		}
 	} // else it is made with the message, and nothing runs there yet
 	var a store.Arrival
 	err = c.use(ctx, func(db *store.DB) (err error) {
-		a, err = db.Arrive(ctx, m, session, c.Dir, c.asked(m))
+		if refused {
+			a, err = db.Refuse(ctx, m, session, c.Dir, p, c.refusedPost(m))
+		} else {
+			a, err = db.Arrive(ctx, m, session, c.Dir, p)
+		}
 		return err
 	})
 	if errors.Is(err, store.ErrQueueFull) {
@@ -121,6 +130,9 @@ func (c *Conversation) arrive(ctx context.Context, m wire.InMessage, session str
 		return err
 	}
 	c.tellArrival(a)
+	if refused {
+		c.post()
+	}
 	return nil
 }
 

@@ -101,6 +101,21 @@ func (c *Conversation) unmark(ctx context.Context) {
 	close(cleared)
 }
 
+// endWell notes that the daemon does not die of what waits here, and clears the
+// mark if nothing does.
+func (c *Conversation) endWell(ctx context.Context) {
+	c.mu.Lock()
+	marked := c.marked
+	c.mu.Unlock()
+	if !marked {
+		return
+	}
+	if err := c.use(ctx, func(db *store.DB) error { return db.EndWell(ctx) }); err != nil {
+		c.rt.log.Warn("a death too many may be counted", "office", c.Address.String(), "err", err)
+	}
+	c.unmark(ctx)
+}
+
 // unposted counts what is still to be posted; if in doubt there is something.
 func (c *Conversation) unposted(ctx context.Context) int {
 	n := 1

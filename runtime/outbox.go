@@ -57,9 +57,10 @@ func (c *Conversation) post() {
 func (c *Conversation) desk() *Desk { return c.rt.desks.find(c.Address.Platform) }
 
 // courier posts one after the other, until none waits, nobody is there to post
-// it, or the runtime closes. Who opens the desk's out wakes it again.
+// it, or the runtime ends. Who opens the desk's out wakes it again. Once the runs
+// have ended it does what can be done at once, and no more.
 func (c *Conversation) courier() {
-	ctx := c.rt.runs
+	ctx := c.rt.posts
 	for {
 		worked := c.postNext(ctx)
 		c.mu.Lock()
@@ -85,9 +86,10 @@ func (c *Conversation) postNext(ctx context.Context) bool {
 		}
 		return err
 	})
+	ending := c.rt.runs.Err() != nil
 	if err != nil {
-		c.outboxTrouble(ctx, err)
-		return true
+		c.outboxTrouble(c.rt.runs, err)
+		return !ending
 	}
 	d := c.desk()
 	if d == nil { // it was removed as the first message came
@@ -98,8 +100,8 @@ func (c *Conversation) postNext(ctx context.Context) bool {
 		return false
 	}
 	if wait := time.Until(p.Due); wait > 0 {
-		sleep(ctx, wait)
-		return true
+		sleep(c.rt.runs, wait)
+		return !ending
 	}
 	l := d.adapter()
 	if l == nil {
@@ -169,7 +171,10 @@ func (c *Conversation) keep(ctx context.Context, d *Desk, p store.Post) {
 
 // tellPost tells of a post that is settled.
 func (c *Conversation) tellPost(d *Desk, p store.Post, rec wire.Record) {
-	prompt := store.Prompt{ID: p.Prompt}.TS()
+	prompt := ""
+	if p.Prompt != 0 {
+		prompt = store.Prompt{ID: p.Prompt}.TS()
+	}
 	c.publish(wire.Event{Type: wire.Logged, Prompt: prompt, Record: &rec})
 	if p.State == store.PostDone {
 		return

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,11 @@ func (c *Conversation) recover(ctx context.Context) error {
 		if waiting, err = db.Waiting(ctx); err != nil {
 			return err
 		}
+		for _, id := range waiting {
+			if err := c.park(ctx, db, id); err != nil {
+				return err
+			}
+		}
 		unposted, err = db.Unposted(ctx)
 		return err
 	})
@@ -50,6 +56,24 @@ func (c *Conversation) recover(ctx context.Context) error {
 	return nil
 }
 
+// maxDeaths is how often a prompt may take the daemon along before it begins.
+const maxDeaths = 3
+
+// park settles the prompt that a session is to go on with, if the daemon has died
+// too often when it was to.
+func (c *Conversation) park(ctx context.Context, db *store.DB, session int64) error {
+	p, deaths, ok, err := db.CountStart(ctx, session)
+	if err != nil || !ok || deaths < maxDeaths {
+		return err
+	}
+	set := store.Settlement{
+		Run: p.ID, Session: session, Outcome: wire.Failed,
+		Error: fmt.Sprintf("parked: the daemon died %d times in a row before this prompt could begin; its log may say why, and the prompt can be given again", deaths),
+	}
+	c.rt.log.Error("a prompt is parked", "office", c.Address.String(), "prompt", p.TS(), "deaths", deaths)
+	return c.settleAlone(ctx, db, set)
+}
+
 // closeInterrupted settles the run that a session was in when the daemon died:
 // each of its tool calls gets its result.
 func (c *Conversation) closeInterrupted(ctx context.Context, db *store.DB, row store.Session) error {
@@ -62,7 +86,12 @@ func (c *Conversation) closeInterrupted(ctx context.Context, db *store.DB, row s
 		return err
 	}
 	var texts []string
+	var spent store.Spent
 	for _, m := range msgs {
+		if m.Usage != nil {
+			spent.Usage.Add(*m.Usage)
+			spent.Calls++
+		}
 		if text := m.PlainText(); m.Role == wire.Assistant && text != "" {
 			texts = append(texts, text)
 		}
@@ -70,9 +99,15 @@ func (c *Conversation) closeInterrupted(ctx context.Context, db *store.DB, row s
 	set := store.Settlement{
 		Run: p.Run, Session: row.ID, Outcome: wire.Interrupted, Error: interruptedText,
 		Answer: strings.Join(texts, "\n\n"), Msgs: harness.Close(msgs, interruptedText),
+		Spent: spent,
 	}
+	return c.settleAlone(ctx, db, set)
+}
+
+// settleAlone settles a run that nobody is at work on.
+func (c *Conversation) settleAlone(ctx context.Context, db *store.DB, set store.Settlement) error {
 	set.Text = said(set, 0)
-	set.Post, set.Key = toPost(set), c.postKey(p.Run)
-	_, err = db.Settle(ctx, set, time.Now())
+	set.Post, set.Key = toPost(set), c.postKey(set.Run)
+	_, err := db.Settle(ctx, set, time.Now())
 	return err
 }

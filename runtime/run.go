@@ -72,6 +72,7 @@ func (s *Session) execute(ctx context.Context, now *run, t *telling) harness.End
 		Hooks:  s.c.hooks().forRun(s, now.prompt),
 		Steer:  func(ctx context.Context) []wire.Message { return s.steers(ctx, h) },
 		Emit:   t.tell,
+		Meter:  harness.NewMeter(r.budget.limits(now.prompt.Autonomous()), nil),
 	}
 	// Do leaves behind what does not heed its context in time.
 	defer s.c.rt.spawn(run.Wait)
@@ -158,7 +159,7 @@ func nameOf(p store.Prompt) string {
 
 // steers takes the steering texts that wait; they leave the queue when their
 // messages are committed. The hook sees them as it sees a prompt, and what it
-// denies is settled so.
+// denies is settled so. Those of whom may not steer this run stay in the queue.
 func (s *Session) steers(ctx context.Context, h *history) []wire.Message {
 	var list []store.Prompt
 	err := s.c.use(ctx, func(db *store.DB) (err error) { list, err = db.Steers(ctx, s.id); return err })
@@ -167,6 +168,9 @@ func (s *Session) steers(ctx context.Context, h *history) []wire.Message {
 	}
 	var msgs []wire.Message
 	for _, p := range list {
+		if !s.c.rt.maySteer(p, h.run.prompt) {
+			continue
+		}
 		st := harness.Start{Prompt: p.Text, System: h.r.system}
 		switch err := s.c.hooks().start(ctx, s, p, &st); {
 		case ctx.Err() != nil:
@@ -190,6 +194,7 @@ func (s *Session) settle(base context.Context, p store.Prompt, t *telling, end h
 	set := store.Settlement{
 		Run: p.ID, Session: s.id, Outcome: end.Outcome, Msgs: end.Final,
 		Answer: t.text(end.Final), Final: final(end.Final), Error: reason(end),
+		Spent: store.Spent{Usage: end.Usage, Calls: end.Calls}, Lost: end.Lost,
 	}
 	set.Text = said(set, s.queued(base))
 	set.Post, set.Key = toPost(set), s.c.postKey(p.ID)

@@ -41,6 +41,7 @@ type decision struct {
 	why      string
 	level    string
 	skills   []string
+	budget   Budget
 }
 
 // sameSources reports whether d was taken from the same files as e.
@@ -66,7 +67,7 @@ func (c *Conversation) decide(row store.Session, d decision, choose func(provide
 	if err != nil {
 		return d, err
 	}
-	d.skills = settings.Skills
+	d.skills, d.budget = settings.Skills, settings.Budget
 	ref, level := row.Model, ""
 	if ref != "" {
 		d.model, level, err = d.models.Find(ref)

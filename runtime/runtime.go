@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -22,9 +21,6 @@ import (
 
 // openStores is how many offices' databases are open at most.
 const openStores = 64
-
-// closeGrace is how long Interrupt waits for interrupted runs to settle.
-const closeGrace = 5 * time.Second
 
 // Config is what a runtime is made of.
 type Config struct {
@@ -48,13 +44,18 @@ type Runtime struct {
 	pool    *store.Pool
 	models  atomic.Pointer[models.Registry]
 	desks   *desks
+	owner   string // the actor that the daemon's own user is
 	outbox  OutboxTimes
 	feed    *fs.Feed
 	started time.Time
 
-	runs     context.Context // of all runs; cancelled with harness.ErrInterrupted
-	stopRuns context.CancelCauseFunc
-	owned    sync.WaitGroup // session loops and the janitor
+	runs      context.Context // of all runs; cancelled with harness.ErrInterrupted
+	stopRuns  context.CancelCauseFunc
+	posts     context.Context // of the couriers, which may outlive the runs
+	stopPosts context.CancelFunc
+	loops     sync.WaitGroup // of the sessions
+	owned     sync.WaitGroup // everything else that was begun
+	ending    sync.Once      // Shutdown
 
 	creating chan struct{} // held while an office is made or put away
 
@@ -66,6 +67,7 @@ type Runtime struct {
 	mu       sync.Mutex
 	archived map[Address]bool
 	refuse   error // why no new prompts are taken; nil: they are
+	held     bool  // no session takes another prompt
 	closing  bool  // no goroutine is added to owned any more
 }
 
@@ -73,10 +75,11 @@ type Runtime struct {
 func Start(ctx context.Context, cfg Config) (*Runtime, error) {
 	rt := &Runtime{
 		cfg: cfg, ws: cfg.Workspace, log: cfg.Log, pool: store.NewPool(openStores), started: time.Now(),
-		live: newLive(), archived: map[Address]bool{}, creating: make(chan struct{}, 1),
+		owner: ownerID(), live: newLive(), archived: map[Address]bool{}, creating: make(chan struct{}, 1),
 	}
 	rt.feed, rt.outbox = newFeed(rt), cfg.Outbox.withDefaults()
 	rt.runs, rt.stopRuns = context.WithCancelCause(context.WithoutCancel(ctx))
+	rt.posts, rt.stopPosts = context.WithCancel(context.WithoutCancel(ctx))
 	if err := rt.load(); err != nil {
 		return nil, err
 	}
@@ -100,6 +103,17 @@ func (rt *Runtime) spawn(f func()) bool {
 		return false
 	}
 	rt.owned.Go(f)
+	return true
+}
+
+// spawnLoop is spawn for a session's loop. It is too late once sessions are held.
+func (rt *Runtime) spawnLoop(f func()) bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if rt.held {
+		return false
+	}
+	rt.loops.Go(f)
 	return true
 }
 
@@ -232,35 +246,6 @@ func (rt *Runtime) Resume(ctx context.Context) error {
 		}
 		return ctx.Err()
 	})
-}
-
-// Interrupt takes no new prompts, interrupts what runs and waits, but not for
-// long, until it has settled. What waits in queues stays there for the next
-// start.
-func (rt *Runtime) Interrupt() error {
-	rt.Refuse(fs.Errorf(fs.Again, "the daemon is ending"))
-	rt.stopRuns(harness.ErrInterrupted)
-	rt.mu.Lock()
-	rt.closing = true
-	rt.mu.Unlock()
-	settled := make(chan struct{})
-	go func() { rt.owned.Wait(); close(settled) }()
-	select {
-	case <-settled:
-		return nil
-	case <-time.After(closeGrace):
-		return fmt.Errorf("runs did not settle within %v", closeGrace)
-	}
-}
-
-// Close interrupts, ends the daemon's feed and closes the stores.
-func (rt *Runtime) Close() error {
-	late := rt.Interrupt()
-	rt.feed.Close()
-	for _, c := range rt.live.all() {
-		c.unmark(context.Background())
-	}
-	return errors.Join(late, rt.pool.Close(), rt.index.Close())
 }
 
 // Refuse makes every new prompt fail with err.

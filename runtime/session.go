@@ -86,7 +86,7 @@ func (s *Session) Prompt(ctx context.Context, who Actor, kind store.Kind, text s
 		return Accepted{}, err
 	}
 	defer done()
-	p, err := s.accept(ctx, who, store.Prompt{Session: s.id, Kind: kind, Actor: who.ID, Name: who.Name, Text: text, Accepted: time.Now()})
+	p, err := s.accept(ctx, who, store.Prompt{Session: s.id, Kind: kind, Actor: who.ID, Name: who.Name, Origin: who.Origin, Text: text, Accepted: time.Now()})
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -103,6 +103,12 @@ func (s *Session) accept(ctx context.Context, who Actor, p store.Prompt) (store.
 		return p, err
 	}
 	defer release()
+	if p.Kind, err = s.whenBusy(ctx, p); errors.Is(err, errAtWork) {
+		return p, s.refusal()
+	}
+	if err != nil {
+		return p, err
+	}
 	var rec wire.Record
 	err = s.c.use(ctx, func(db *store.DB) (err error) {
 		p, rec, err = db.Accept(ctx, p)
@@ -222,15 +228,16 @@ func (s *Session) wake() {
 		s.more = true
 		return
 	}
-	s.looping = s.c.rt.spawn(s.loop) // if it is too late, the next start goes on
+	s.looping = s.c.rt.spawnLoop(s.loop) // if it is too late, the next start goes on
 }
 
-// loop answers prompts until none waits or the runtime closes.
+// loop answers prompts until none waits or the runtime ends.
 func (s *Session) loop() {
 	for {
-		worked := s.step(s.c.rt.runs)
+		worked := !s.c.rt.holds() && s.step(s.c.rt.runs)
+		ending := s.c.rt.holds()
 		s.mu.Lock()
-		if !worked && !s.more || s.c.rt.runs.Err() != nil {
+		if !worked && !s.more || ending {
 			s.looping, s.stop = false, 0
 			s.mu.Unlock()
 			s.c.touch()

@@ -23,6 +23,8 @@ type Settings struct {
 	Sandbox    Sandbox              `json:"sandbox,omitzero"`
 	MCPServers map[string]MCPServer `json:"mcpServers,omitempty"`
 	Skills     []string             `json:"skills,omitempty"`
+	Queue      Queue                `json:"queue,omitzero"`
+	Budget     Budget               `json:"budget,omitzero"`
 }
 
 // LLM says which model answers.
@@ -112,6 +114,7 @@ func (s Settings) check() (key string, err error) {
 		{"sandbox.boost.cpus", s.Sandbox.Boost.CPUs, cpusFormat.MatchString(s.Sandbox.Boost.CPUs), `a number such as "2"`},
 		{"sandbox.boost.memory", s.Sandbox.Boost.Memory, memoryFormat.MatchString(strings.ToLower(s.Sandbox.Boost.Memory)), `an amount such as "4g"`},
 		{"sandbox.defaultSharedVault", s.Sandbox.DefaultSharedVault, vaultFormat.MatchString(s.Sandbox.DefaultSharedVault), "the name of a shared vault"},
+		{"queue.mode", string(s.Queue.Mode), slices.Contains(QueueModes, s.Queue.Mode), "queue, steer, refuse"},
 	}
 	for _, c := range checks {
 		if c.value != "" && !c.ok {
@@ -120,6 +123,9 @@ func (s Settings) check() (key string, err error) {
 	}
 	if (s.LLM.Provider == "") != (s.LLM.Model == "") {
 		return "llm", fmt.Errorf("provider and model go together; set both or neither")
+	}
+	if key, err := s.Budget.check(); err != nil {
+		return key, err
 	}
 	for _, p := range s.Skills {
 		if !skillFormat.MatchString(p) {
@@ -160,9 +166,9 @@ func lineOf(data []byte, key string) int {
 	return 1 + strings.Count(text[:at], "\n")
 }
 
-// Over returns base with what s sets in its place: llm, sentry and office key by
-// key, sandbox key by key and boost one level deeper, mcpServers server by
-// server, slack as a whole. Skill patterns are applied one list after the other
+// Over returns base with what s sets in its place: llm, sentry, office, queue and
+// budget key by key, sandbox key by key and boost one level deeper, mcpServers
+// server by server, slack as a whole. Skill patterns are applied one list after the other
 // and so are kept in both.
 func (s Settings) Over(base Settings) Settings {
 	out := base
@@ -188,6 +194,10 @@ func (s Settings) Over(base Settings) Settings {
 		maps.Copy(out.MCPServers, s.MCPServers)
 	}
 	out.Skills = slices.Concat(base.Skills, s.Skills)
+	if s.Queue.Mode != "" {
+		out.Queue.Mode = s.Queue.Mode
+	}
+	out.Budget = s.Budget.over(base.Budget)
 	return out
 }
 

@@ -106,15 +106,23 @@ func (c *Conversation) Status(ctx context.Context) ([]byte, time.Time, error) {
 	return append(lines("state", state(running > 0), "queued", strconv.Itoa(load.Queued)), rest...), c.Changed(), err
 }
 
-// Usage is what the session has used, as key value lines.
+// Usage is what the session has used, and of it the last run, as key value lines.
 func (s *Session) Usage(ctx context.Context) ([]byte, error) { return s.c.usage(ctx, s.id) }
 
-// Usage is what all sessions of the office have used, as key value lines.
+// Usage is what all sessions of the office have used, and of it the run that ended
+// last, as key value lines.
 func (c *Conversation) Usage(ctx context.Context) ([]byte, error) { return c.usage(ctx, 0) }
 
 func (c *Conversation) usage(ctx context.Context, session int64) ([]byte, error) {
 	var list []store.Usage
-	err := c.use(ctx, func(db *store.DB) (err error) { list, err = db.Usage(ctx, session); return err })
+	var last store.Spent
+	var ran bool
+	err := c.use(ctx, func(db *store.DB) (err error) {
+		if list, err = db.Usage(ctx, session); err == nil {
+			last, ran, err = db.LastSpent(ctx, session)
+		}
+		return err
+	})
 	var total store.Usage
 	for _, u := range list {
 		total.Add(u.Usage)
@@ -124,10 +132,18 @@ func (c *Conversation) usage(ctx context.Context, session int64) ([]byte, error)
 	fmt.Fprintf(&b, "input %d\noutput %d\ncacheRead %d\ncacheWrite %d\ncost %.6f\ncalls %d\n",
 		total.Input, total.Output, total.CacheRead, total.CacheWrite, total.Cost.Total, total.Calls)
 	for _, u := range list {
-		fmt.Fprintf(&b, "model %s input %d output %d cacheRead %d cacheWrite %d cost %.6f calls %d\n",
-			u.Model, u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Cost.Total, u.Calls)
+		fmt.Fprintf(&b, "model %s %s\n", u.Model, used(u.Usage, u.Calls))
+	}
+	if ran {
+		fmt.Fprintf(&b, "last %s\n", used(last.Usage, last.Calls))
 	}
 	return b.Bytes(), err
+}
+
+// used is usage in one line.
+func used(u wire.Usage, calls int) string {
+	return fmt.Sprintf("input %d output %d cacheRead %d cacheWrite %d cost %.6f calls %d",
+		u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Cost.Total, calls)
 }
 
 // ModelList is the models file: one model a line, with its window and price.

@@ -45,7 +45,7 @@ var EventTypes = []struct {
 	{TurnEnd, "a model request and its tools are done"},
 	{SessionCompact, "the context was compacted"},
 	{AgentError, "a model request failed; retry says whether it is tried again"},
-	{BudgetExceeded, "a limit ended the run"},
+	{BudgetExceeded, "a limit ended the run; budget says which, and what was used up"},
 	{Settled, "a prompt's run ended; outcome is ok, failed, stopped, interrupted or budget"},
 	{Logged, "a record was added to the log; record holds it"},
 	{Status, "the session became idle or running"},
@@ -87,9 +87,19 @@ type Event struct {
 	Error   string          `json:"error,omitempty"`
 	State   string          `json:"state,omitempty"` // idle or running
 	Usage   *Usage          `json:"usage,omitempty"`
+	Budget  *Budget         `json:"budget,omitempty"`
 	Message *Message        `json:"message,omitempty"`
 	Record  *Record         `json:"record,omitempty"`
 	N       int             `json:"n,omitempty"`
+}
+
+// Budget is what a run had used up when a limit ended it.
+type Budget struct {
+	Reason     string  `json:"reason"` // "50 LLM calls >= 50 limit"
+	Tokens     int     `json:"tokens"`
+	CostUSD    float64 `json:"costUsd"`
+	LLMCalls   int     `json:"llmCalls"`
+	DurationMS int64   `json:"durationMs"`
 }
 
 // Record is one line of an office's log: what was said on the platform.

@@ -30,7 +30,7 @@ var Hooks = []Hook{
 
 // Origin says whose prompt a hook is about.
 type Origin struct {
-	Kind      string `json:"kind"` // interactive
+	Kind      string `json:"kind"` // interactive, or what made the prompt, of whom there is no more then
 	Platform  string `json:"platform"`
 	Session   string `json:"session"`
 	MessageTS string `json:"messageTs,omitempty"`

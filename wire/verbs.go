@@ -46,11 +46,11 @@ type Verb struct {
 // Verbs is the table of ctl commands, from which the parser, its messages, the
 // manual and the completions are made.
 var Verbs = []Verb{
-	{"prompt", "text", AtOffice | AtSession, 1, 1, true, "queues behind what waits",
-		"Give the agent a prompt. At an office it goes to the session main.",
-		"EAGAIN: 1,000 prompts wait already. EINVAL: no text."},
+	{"prompt", "text", AtOffice | AtSession, 1, 1, true, "as queue.mode says",
+		"Give the agent a prompt. At an office it goes to the session main. While that is at work it waits, unless queue.mode says otherwise.",
+		"EAGAIN: 1,000 prompts wait already. EBUSY: queue.mode is refuse, and the session is at work. EINVAL: no text."},
 	{"steer", "text", AtOffice | AtSession, 1, 1, true, "goes into the running turn",
-		"Tell the agent something while it works: it sees the text before its next model request. With nothing running it is a prompt.",
+		"Tell the agent something while it works: it sees the text before its next model request. With nothing running it is a prompt, and so it is if someone else began the run, unless you are the daemon's owner.",
 		"EAGAIN, EINVAL: as for prompt."},
 	{"followup", "text", AtOffice | AtSession, 1, 1, true, "runs next, before what waits",
 		"Give a prompt that runs right after the one that is running.",
@@ -94,8 +94,8 @@ var Verbs = []Verb{
 	{"drain", "", AtRoot, 0, 0, false, "at once",
 		"Accept no new prompts; let what runs and waits end.",
 		""},
-	{"shutdown", "", AtRoot, 0, 0, false, "interrupts runs",
-		"End the daemon, as SIGTERM does.",
+	{"shutdown", "", AtRoot, 0, 0, false, "waits for it, as long as --drain says",
+		"End the daemon, as SIGTERM does. What is queued stays for the next start.",
 		""},
 	{"debug", "on|off", AtRoot, 1, 1, false, "at once",
 		"Log more, or no more than usual.",

@@ -66,16 +66,34 @@ type streams struct {
 	out, err io.Writer
 }
 
+// hurry is done when the program has been asked a second time to end.
+type hurry struct{ context.Context }
+
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(run(ctx, stop, os.Args[1:], &streams{os.Stdin, os.Stdout, os.Stderr}))
+	ctx, again, stop := signals()
+	os.Exit(run(ctx, again, stop, os.Args[1:], &streams{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// signals returns what is done when a signal asks the program to end, what is when
+// another does, and what lets signals do again as they usually do.
+func signals() (ctx context.Context, again hurry, stop func()) {
+	asked := make(chan os.Signal, 2)
+	signal.Notify(asked, os.Interrupt, syscall.SIGTERM)
+	ctx, end := context.WithCancel(context.Background())
+	second, endNow := context.WithCancel(context.Background())
+	go func() { // as long as the program
+		<-asked
+		end()
+		<-asked
+		endNow()
+	}()
+	return ctx, hurry{second}, func() { signal.Stop(asked) }
 }
 
 // run runs one command and returns its exit status. Of a command that has a
 // mount to take away, a second signal must not make it leave that; of any other,
 // it ends the program at once.
-func run(ctx context.Context, stopNotify func(), args []string, std *streams) int {
+func run(ctx context.Context, again hurry, stopNotify func(), args []string, std *streams) int {
 	parser, err := newParser(std)
 	if err != nil {
 		fmt.Fprintln(std.err, "mikan:", err)
@@ -93,6 +111,7 @@ func run(ctx context.Context, stopNotify func(), args []string, std *streams) in
 		context.AfterFunc(ctx, stopNotify)
 	}
 	k.BindTo(ctx, (*context.Context)(nil))
+	k.Bind(again)
 	err = k.Run(std)
 	var status *exitError
 	switch {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,23 +27,28 @@ import (
 
 type serveCmd struct {
 	stateFlag
-	Workspace  string `help:"The directory of the offices' files (~/mikan)." type:"path" placeholder:"DIR" env:"MIKAN_WORKSPACE"`
-	Mount      string `help:"Mount the tree here." type:"path" placeholder:"DIR"`
-	Sandbox    string `help:"Where the agent's commands run: host." placeholder:"SPEC"`
-	AllowOther bool   `help:"Let other users into the mount, as the mode bits say."`
-	SocketMode string `help:"Mode of the socket, in octal." default:"0600" placeholder:"MODE"`
+	Workspace  string        `help:"The directory of the offices' files (~/mikan)." type:"path" placeholder:"DIR" env:"MIKAN_WORKSPACE"`
+	Mount      string        `help:"Mount the tree here." type:"path" placeholder:"DIR"`
+	Sandbox    string        `help:"Where the agent's commands run: host." placeholder:"SPEC"`
+	Drain      time.Duration `help:"How long a run may go on when the daemon ends, before it is interrupted." default:"30s" placeholder:"DURATION"`
+	AllowOther bool          `help:"Let other users into the mount, as the mode bits say."`
+	SocketMode string        `help:"Mode of the socket, in octal." default:"0600" placeholder:"MODE"`
 }
 
-// Run serves until ctx is done or the tree's ctl says shutdown.
-func (c *serveCmd) Run(ctx context.Context, std *streams) error {
+// Run serves until ctx is done or the tree's ctl says shutdown, and then ends at its
+// leisure, until hurry is done.
+func (c *serveCmd) Run(ctx context.Context, hurry hurry, std *streams) error {
 	if err := c.checkSandbox(); err != nil {
 		return err
+	}
+	if c.Drain < 0 {
+		return &exitError{exitUsage, fmt.Errorf("--drain %v: want a duration such as 30s; with 0 runs are interrupted at once", c.Drain)}
 	}
 	d, err := c.prepare()
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.serve(ctx, std), d.release())
+	return errors.Join(d.serve(ctx, hurry, std), d.release())
 }
 
 // checkSandbox refuses to run the agent's commands where nobody said.
@@ -99,7 +105,7 @@ func (c *serveCmd) prepare() (*daemon, error) {
 func (d *daemon) release() error { return errors.Join(d.logFile.Close(), d.unlock()) }
 
 // serve makes the runtime and its fronts and keeps them up.
-func (d *daemon) serve(ctx context.Context, std *streams) error {
+func (d *daemon) serve(ctx context.Context, hurry hurry, std *streams) error {
 	if err := runtime.CheckFormat(ctx, d.ws); err != nil {
 		return err
 	}
@@ -126,7 +132,7 @@ func (d *daemon) serve(ctx context.Context, std *streams) error {
 	if mode == host.None {
 		d.log.Warn("commands are not confined", "why", why)
 	}
-	return errors.Join(d.fronts(ctx, rt, std), rt.Close())
+	return errors.Join(d.fronts(ctx, hurry, rt, std), rt.Close())
 }
 
 // computer makes the computer of an office on this host.
@@ -162,10 +168,10 @@ func (d *daemon) hidden() []string {
 const shutdownPause = 100 * time.Millisecond
 
 // fronts serves the tree over 9P and mounts it, and only then lets what waits go
-// on, until ctx is done or ctl says shutdown. Then nothing new is taken, what
-// runs is interrupted, the mount goes, and the connections are hung up.
-func (d *daemon) fronts(ctx context.Context, rt *runtime.Runtime, std *streams) (err error) {
-	ctx, cancel := context.WithCancel(ctx)
+// on, until ctx is done or ctl says shutdown. Then the runtime ends, the mount goes,
+// and the connections are hung up.
+func (d *daemon) fronts(asked context.Context, hurry hurry, rt *runtime.Runtime, std *streams) (err error) {
+	ctx, cancel := context.WithCancel(asked)
 	defer cancel()
 	t := tree.New(rt, tree.Daemon{
 		Version: version, Log: fileLog{d.logFile.Name()}, Status: d.status,
@@ -191,10 +197,30 @@ func (d *daemon) fronts(ctx context.Context, rt *runtime.Runtime, std *streams) 
 		<-ctx.Done()
 		d.log.Info("ending")
 	}
-	// What runs settles before its readers lose the files that tell them so.
-	err = errors.Join(err, rt.Interrupt(), unmount())
+	if asked.Err() == nil {
+		hurry.Context = asked // ctl was first, and no signal has come
+	}
+	err = errors.Join(err, d.end(hurry, rt, unmount, std.err))
 	stop()
 	return errors.Join(err, g.Wait())
+}
+
+// end ends the runtime and takes the mount away. What runs settles before its
+// readers lose the files that tell them so, except in a hurry: then the mount goes
+// first, so that it is not left behind whoever is waited for.
+func (d *daemon) end(hurry context.Context, rt *runtime.Runtime, unmount func() error, out io.Writer) error {
+	if names := rt.Running(); len(names) > 0 && d.cmd.Drain > 0 {
+		fmt.Fprintf(out, "mikan: ending; %s may go on for %v; a second signal ends it now\n", strings.Join(names, ", "), d.cmd.Drain)
+	}
+	defer context.AfterFunc(hurry, func() { _ = unmount() })() // again below, with the same error
+	err := errors.Join(rt.Shutdown(hurry, d.cmd.Drain), unmount())
+	if hurry.Err() != nil {
+		err = errors.Join(err, errors.New("a signal asked for the end at once"))
+	}
+	if err != nil {
+		err = fmt.Errorf("graceful shutdown failed: %w", err)
+	}
+	return err
 }
 
 // mount mounts the tree, if it is to be, and returns what takes it away.

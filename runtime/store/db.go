@@ -134,6 +134,11 @@ CREATE TABLE outbox (                   -- what is to stand on the platform
 ) STRICT;
 CREATE INDEX outbox_open ON outbox(id) WHERE state IN ('waiting', 'sent');
 CREATE INDEX outbox_lost ON outbox(session, id) WHERE state IN ('failed', 'unknown') AND NOT told;
+`, `
+-- what limits and guards need to know of a prompt
+ALTER TABLE prompt ADD COLUMN origin TEXT NOT NULL DEFAULT '';   -- what made it, if no person waits for it
+ALTER TABLE prompt ADD COLUMN spent  TEXT NOT NULL DEFAULT '';   -- what its run has used: JSON
+ALTER TABLE prompt ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0; -- of the daemon, in a row, while it was at the head of its queue
 `}
 
 // Create opens the store at path, making it if it is not there.

@@ -28,6 +28,18 @@ type Arrival struct {
 // A message is known again by the id of its delivery and by its own ts, and a
 // change by its text.
 func (db *DB) Arrive(ctx context.Context, m wire.InMessage, name, cwd string, p Prompt) (Arrival, error) {
+	return db.arrive(ctx, m, name, cwd, p, enqueue)
+}
+
+// Refuse is Arrive for a message that comes at the wrong time: it is recorded, and
+// in the place of a prompt there is a post that says so.
+func (db *DB) Refuse(ctx context.Context, m wire.InMessage, name, cwd string, p Prompt, post Post) (Arrival, error) {
+	return db.arrive(ctx, m, name, cwd, p, func(ctx context.Context, tx *sql.Tx, p Prompt) (Prompt, error) {
+		return Prompt{}, addNotice(ctx, tx, post, p.Accepted)
+	})
+}
+
+func (db *DB) arrive(ctx context.Context, m wire.InMessage, name, cwd string, p Prompt, take func(context.Context, *sql.Tx, Prompt) (Prompt, error)) (Arrival, error) {
 	var a Arrival
 	err := inTx(ctx, db.sql, func(tx *sql.Tx) error {
 		digest := sha256.Sum256([]byte(m.Text))
@@ -47,7 +59,7 @@ func (db *DB) Arrive(ctx context.Context, m wire.InMessage, name, cwd string, p 
 				return err
 			}
 			p.Session = a.Session.ID
-			if a.Prompt, err = enqueue(ctx, tx, p); err != nil {
+			if a.Prompt, err = take(ctx, tx, p); err != nil {
 				return err
 			}
 		}

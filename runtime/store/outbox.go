@@ -28,8 +28,8 @@ const (
 type Post struct {
 	ID      int64
 	Key     string // the same for every try, and of no other post
-	Session int64
-	Prompt  int64 // whose answer it is
+	Session int64  // 0: a notice, which is no answer
+	Prompt  int64  // whose answer it is
 	Thread  string
 	Text    string
 	State   PostState
@@ -60,6 +60,13 @@ func addPost(ctx context.Context, tx *sql.Tx, p Prompt, s Settlement, now time.T
 	return err
 }
 
+// addNotice puts a post into the outbox that is no answer.
+func addNotice(ctx context.Context, tx *sql.Tx, p Post, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO outbox(key, session, prompt, thread, text, state, made) VALUES (?, 0, 0, ?, ?, ?, ?)`,
+		p.Key, p.Thread, p.Text, PostWaiting, now.UnixMilli())
+	return err
+}
+
 // NextPost returns the oldest post that is not settled; ok is false if there is
 // none.
 func (db *DB) NextPost(ctx context.Context) (p Post, ok bool, err error) {
@@ -87,7 +94,10 @@ func (db *DB) SetPost(ctx context.Context, p Post) error {
 // log. It returns the record.
 func (db *DB) FinishPost(ctx context.Context, p Post, now time.Time) (wire.Record, error) {
 	r := wire.Record{TS: p.TS, ThreadTS: p.Thread, User: "bot", Text: p.Text, IsBot: true}
-	if r.TS == "" {
+	switch {
+	case r.TS == "" && p.Prompt == 0:
+		r.TS = "post-" + strconv.FormatInt(p.ID, 10)
+	case r.TS == "":
 		r.TS = strconv.FormatInt(p.Prompt, 10)
 	}
 	if p.State != PostDone {

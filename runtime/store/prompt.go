@@ -49,6 +49,7 @@ type Prompt struct {
 	Source   string // the platform's id of the message; none: it did not come by a platform
 	Thread   string // the thread it was written in
 	Reply    string // the thread that its answer goes to
+	Origin   string // what made it, such as "event"; none: a person, who waits for the answer
 	Text     string
 	State    State
 	Run      int64 // the prompt in whose run this one is answered
@@ -65,19 +66,22 @@ type Prompt struct {
 // TS is the prompt's id as the log and the feed give it.
 func (p Prompt) TS() string { return strconv.FormatInt(p.ID, 10) }
 
-const promptColumns = `id, session, kind, actor, name, source, thread, reply, text, state, run, outcome, error, answer, final, began, accepted, ended`
+// Autonomous reports whether no person waits for the answer.
+func (p Prompt) Autonomous() bool { return p.Origin != "" }
+
+const promptColumns = `id, session, kind, actor, name, source, thread, reply, origin, text, state, run, outcome, error, answer, final, began, accepted, ended`
 
 func scanPrompt(row interface{ Scan(...any) error }) (Prompt, error) {
 	var p Prompt
 	var accepted, ended int64
-	err := row.Scan(&p.ID, &p.Session, &p.Kind, &p.Actor, &p.Name, &p.Source, &p.Thread, &p.Reply, &p.Text, &p.State, &p.Run, &p.Outcome, &p.Error, &p.Answer, &p.Final,
+	err := row.Scan(&p.ID, &p.Session, &p.Kind, &p.Actor, &p.Name, &p.Source, &p.Thread, &p.Reply, &p.Origin, &p.Text, &p.State, &p.Run, &p.Outcome, &p.Error, &p.Answer, &p.Final,
 		&p.began, &accepted, &ended)
 	p.Accepted, p.Ended = time.UnixMilli(accepted), time.UnixMilli(ended)
 	return p, err
 }
 
-// Accept queues a prompt, whose Session, Kind, Actor, Name, Text and Accepted are
-// given, and records it in the log. It returns the prompt with its id, and the
+// Accept queues a prompt, whose Session, Kind, Actor, Name, Origin, Text and
+// Accepted are given, and records it in the log. It returns the prompt with its id, and the
 // record. An archived session is ErrNoSession.
 func (db *DB) Accept(ctx context.Context, p Prompt) (Prompt, wire.Record, error) {
 	var r wire.Record
@@ -105,9 +109,9 @@ func enqueue(ctx context.Context, tx *sql.Tx, p Prompt) (Prompt, error) {
 		return p, ErrQueueFull
 	}
 	p.State = Queued
-	res, err := tx.ExecContext(ctx, `INSERT INTO prompt(session, kind, actor, name, source, thread, reply, text, state, accepted)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		p.Session, p.Kind, p.Actor, p.Name, p.Source, p.Thread, p.Reply, p.Text, p.State, p.Accepted.UnixMilli())
+	res, err := tx.ExecContext(ctx, `INSERT INTO prompt(session, kind, actor, name, source, thread, reply, origin, text, state, accepted)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		p.Session, p.Kind, p.Actor, p.Name, p.Source, p.Thread, p.Reply, p.Origin, p.Text, p.State, p.Accepted.UnixMilli())
 	if err != nil {
 		return p, err
 	}
@@ -319,8 +323,10 @@ type Settlement struct {
 	Final   string
 	Text    string // for the log; nothing is logged if it is empty
 	Msgs    []wire.Message
-	Post    string // for the platform, if the prompt came by one; instead of Text
-	Key     string // of the post
+	Spent   Spent
+	Lost    []wire.Message // attempts of model calls that count, and are in no message
+	Post    string         // for the platform, if the prompt came by one; instead of Text
+	Key     string         // of the post
 }
 
 // Settle records how a run ended: its last messages, the outcome of every prompt
@@ -340,6 +346,14 @@ func (db *DB) Settle(ctx context.Context, s Settlement, now time.Time) (*wire.Re
 			return err
 		}
 		if err := appendMessages(ctx, tx, s.Session, s.Msgs, now); err != nil {
+			return err
+		}
+		for _, m := range s.Lost {
+			if err := addUsage(ctx, tx, s.Session, m); err != nil {
+				return err
+			}
+		}
+		if err := spend(ctx, tx, s.Run, s.Spent); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE session SET settled = leaf, changed = ? WHERE id = ?`, now.UnixMilli(), s.Session); err != nil {

@@ -73,9 +73,10 @@ func (w *world) serve9P(args ...string) *daemon {
 	return d
 }
 
-// serveCommand is the command line of a daemon in this world.
+// serveCommand is the command line of a daemon in this world. At its end it waits
+// for no run, unless args say so.
 func (w *world) serveCommand(args ...string) *exec.Cmd {
-	args = append([]string{"serve", "--state-dir", w.state, "--workspace", w.workspace, "--sandbox", "host"}, args...)
+	args = append([]string{"serve", "--state-dir", w.state, "--workspace", w.workspace, "--drain", "0s", "--sandbox", "host"}, args...)
 	cmd := exec.Command(bin+"/mikan", args...)
 	cmd.Dir = "/"
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir + "/home"}, w.env...)
