@@ -20,20 +20,19 @@ const (
 	callLimit = 30 * time.Minute // [Run.Deadline] if it is 0
 )
 
-// ask makes one model call, with up to [attempts] attempts. Of a failed attempt
+// call makes one model call, with up to [attempts] attempts. Of a failed attempt
 // that is followed by another nothing remains; of the last one the message is
-// what had arrived. A limit that is reached before another attempt is the error.
-func (l *loop) ask(ctx context.Context) (wire.Message, error) {
-	if l.Model.Window > 0 && l.tokens >= l.Model.Window {
-		err := l.overflow(nil)
-		l.emit(wire.Event{Type: wire.AgentError, Error: err.Error()})
-		return wire.Message{}, err
-	}
+// what had arrived. What arrives is told to emit. A limit that is reached before
+// an attempt is the error.
+func (l *loop) call(ctx context.Context, req Request, emit func(wire.Event)) (wire.Message, error) {
 	limit := cmp.Or(l.Deadline, callLimit)
 	call, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for n := 1; ; n++ {
-		m, err := l.attempt(call)
+		if err := l.Meter.Check(); err != nil {
+			return wire.Message{}, err
+		}
+		m, err := l.attempt(call, req, emit)
 		l.complete(&m)
 		if err == nil || ctx.Err() != nil {
 			return m, err
@@ -42,9 +41,10 @@ func (l *loop) ask(ctx context.Context) (wire.Message, error) {
 		if end, _ := call.Deadline(); call.Err() != nil || again && time.Until(end) <= delay {
 			err, again = overdue(limit, n, err), false
 		}
-		if !again {
-			err = l.explain(err, n)
-			l.emit(wire.Event{Type: wire.AgentError, Error: err.Error()})
+		switch {
+		case !again && n > 1:
+			return m, fmt.Errorf("%w (tried %d times)", err, n)
+		case !again:
 			return m, err
 		}
 		l.emit(wire.Event{Type: wire.AgentError, Error: err.Error(), Retry: n + 1})
@@ -52,9 +52,6 @@ func (l *loop) ask(ctx context.Context) (wire.Message, error) {
 		sleep(ctx, delay)
 		if ctx.Err() != nil {
 			return wire.Message{}, context.Cause(ctx)
-		}
-		if err := l.Meter.Check(); err != nil {
-			return wire.Message{}, err
 		}
 	}
 }
@@ -102,26 +99,6 @@ func retry(err error, n int) (time.Duration, bool) {
 	return baseDelay << (n - 1), true
 }
 
-// explain makes the error of the last, nth attempt one for the user.
-func (l *loop) explain(err error, n int) error {
-	var e *ModelError
-	switch {
-	case errors.As(err, &e) && e.Trouble == Overflow:
-		return l.overflow(err)
-	case n > 1:
-		return fmt.Errorf("%w (tried %d times)", err, n)
-	}
-	return err
-}
-
-func (l *loop) overflow(cause error) error {
-	return &ModelError{
-		Trouble: Overflow,
-		Text:    fmt.Sprintf("the session no longer fits the model's window of %d tokens; start a new one with 'new'", l.Model.Window),
-		Err:     cause,
-	}
-}
-
 // complete fills in what the provider left open, and counts the call.
 func (l *loop) complete(m *wire.Message) {
 	l.ending.Calls++
@@ -156,7 +133,7 @@ func (l *loop) floodLimit() int { return 1<<20 + 32*max(l.Model.MaxTokens, 0) }
 // attempt is one attempt of a model call. It ends when the provider returns,
 // when the model has sent nothing for too long, or when ctx is done, and does
 // not rely on the provider to see to that.
-func (l *loop) attempt(ctx context.Context) (wire.Message, error) {
+func (l *loop) attempt(ctx context.Context, req Request, emit func(wire.Event)) (wire.Message, error) {
 	call, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	limit := cmp.Or(l.Idle, idleLimit)
@@ -165,10 +142,9 @@ func (l *loop) attempt(ctx context.Context) (wire.Message, error) {
 	late, stop := lateness(call)
 	defer stop()
 
-	in := &incoming{emit: l.emit, room: l.floodLimit(), flooded: func() { cancel(errFlooded) }}
+	in := &incoming{emit: emit, room: l.floodLimit(), flooded: func() { cancel(errFlooded) }}
 	defer in.close()
 	done := make(chan reply, 1)
-	req := Request{l.Model, l.System, l.history, l.specs, cmp.Or(l.Thinking, Levels[0]), l.Session}
 	l.left.Go(func() {
 		done <- stream(call, l.Provider, req, func(d Delta) {
 			idle.Reset(limit)

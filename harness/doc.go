@@ -12,6 +12,10 @@
 // model makes the same tool call again and again, and when a model call has taken
 // too long in all its attempts.
 //
+// A context that has nearly filled the model's window is compacted: a summary,
+// which the model itself writes, takes the place of all but the newest messages.
+// What is too large even so is shortened in the request, and never in the store.
+//
 // A run is put together from [Tools], which work on a Computer, and from
 // [SystemPrompt], whose parts [Skills] and [Memory] read from the host
 // directories that the agent can write. [UserText] makes a person's message

@@ -7,8 +7,8 @@ import "mikan/wire"
 const imageTokens = 1600
 
 // Estimate is a rough count of the tokens that m takes in a model's window. It
-// is meant to notice a full window, not to bill, and errs on the low side: what a
-// server refuses, it says. Reasoning, which most servers drop, does not count.
+// is meant to notice a full window, not to bill, and errs on the low side: where a
+// server has counted, that holds, and what it refuses, it says. Reasoning, which most servers drop, does not count.
 func Estimate(m wire.Message) int {
 	tokens := 4 // what a provider puts around each message
 	for _, p := range m.Content {

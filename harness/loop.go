@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,10 +53,12 @@ func (l *loop) end(ctx context.Context, err error) {
 type loop struct {
 	*Run
 	tools   map[string]Tool
-	specs   []ToolSpec // sorted by name
-	history []wire.Message
+	specs   []ToolSpec      // sorted by name
+	history []wire.Message  // as the store has it
 	ids     map[string]bool // of the tool calls in history
-	tokens  int             // an estimate for system prompt, tools and history
+	window  int             // of the model, as far as it is known; see [loop.limit]
+	shrunk  bool            // the last request held less than the history
+	body    int             // what the server takes of a request, in bytes; 0: [Caps.Body]
 	cuts    int             // replies in a row that were cut off in a tool call
 	guard   guard
 	ending  Ending
@@ -65,20 +68,16 @@ type loop struct {
 }
 
 func newLoop(r *Run) *loop {
-	l := &loop{Run: r, tools: map[string]Tool{}, ids: map[string]bool{}}
+	l := &loop{Run: r, tools: map[string]Tool{}, ids: map[string]bool{}, window: cmp.Or(r.Model.Window, unknownWindow)}
 	for _, t := range r.Tools {
 		l.tools[t.Name] = t
 		l.specs = append(l.specs, t.ToolSpec)
 	}
 	slices.SortFunc(l.specs, func(a, b ToolSpec) int { return strings.Compare(a.Name, b.Name) })
-	l.tokens = roughTokens(len(r.System))
-	for _, s := range l.specs {
-		l.tokens += roughTokens(len(s.Name) + len(s.Description) + len(s.Schema))
-	}
 	return l
 }
 
-// begin appends the prompt and reads the context, the only time that it is read.
+// begin appends the prompt and reads the context.
 func (l *loop) begin(ctx context.Context) error {
 	if ctx.Err() != nil && !stopped(ctx) {
 		return context.Cause(ctx)
@@ -92,11 +91,19 @@ func (l *loop) begin(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	return l.load(ctx)
+}
+
+// load reads the context: at the beginning, and when it was compacted.
+func (l *loop) load(ctx context.Context) error {
 	msgs, err := l.Store.Context(ctx)
 	if err != nil {
 		return fmt.Errorf("read the history: %w", err)
 	}
-	l.remember(Repair(msgs)...)
+	l.remember(msgs...)
+	for _, m := range Repair(msgs) { // as the model knows them
+		l.know(m)
+	}
 	return nil
 }
 
@@ -105,7 +112,7 @@ func (l *loop) turn(ctx context.Context) (more bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	if err := l.Meter.Check(); err != nil {
+	if err := l.makeRoom(ctx); err != nil {
 		return false, err
 	}
 	var reply wire.Message
@@ -215,15 +222,16 @@ func (l *loop) save(ctx context.Context, msgs ...wire.Message) error {
 }
 
 func (l *loop) remember(msgs ...wire.Message) {
+	l.history = append(l.history, msgs...)
 	for _, m := range msgs {
-		if m.Role == wire.Assistant && len(m.Content) == 0 {
-			continue // providers refuse it
-		}
-		for _, c := range m.Calls() {
-			l.ids[c.ID] = true
-		}
-		l.history = append(l.history, m)
-		l.tokens += Estimate(m)
+		l.know(m)
+	}
+}
+
+// know notes the ids of m's calls, which no other call may have.
+func (l *loop) know(m wire.Message) {
+	for _, c := range m.Calls() {
+		l.ids[c.ID] = true
 	}
 }
 

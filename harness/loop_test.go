@@ -228,7 +228,7 @@ func TestAFullWindowSaysWhatToDo(t *testing.T) {
 	b.Model.Window = 1000
 	b.Prompt = user(strings.Repeat("word ", 1000))
 	e := b.Do(context.Background())
-	const want = "the session no longer fits the model's window of 1000 tokens; start a new one with 'new'"
+	const want = "the newest message alone does not fit the model's window of 1000 tokens; send less at once, or choose a model with a larger window"
 	if e.Outcome != wire.Failed || e.Err.Error() != want || e.Calls != 0 {
 		t.Errorf("%+v", e)
 	}

@@ -24,6 +24,15 @@ type Model struct {
 	Levels  map[string]string
 	Headers map[string]string
 	Price   Price
+	Caps    Caps
+}
+
+// Caps are what a model's server takes in one request. What is 0 is not known,
+// and then what most servers take.
+type Caps struct {
+	Body       int // bytes of the whole request
+	Images     int // images
+	ImageBytes int // bytes of one image, in base64
 }
 
 // String is "provider/model".

@@ -10,9 +10,12 @@ import (
 
 // Store is a session's history as a run needs it.
 type Store interface {
-	// Context returns the messages that the model is to see, in which every
-	// tool call has its result.
+	// Context returns the messages that the model is to see. After a compaction
+	// they are as [wire.Compacted] makes them, and what came later.
 	Context(ctx context.Context) ([]wire.Message, error)
+	// Compact commits a compaction before it returns. From then on Context begins
+	// with its summary.
+	Compact(ctx context.Context, c Compaction) error
 	// Append commits messages to the history, all or none, before it returns.
 	Append(ctx context.Context, msgs ...wire.Message) error
 }
@@ -34,7 +37,10 @@ type Run struct {
 	// call. It is asked between the tools and the next model call, and once more
 	// before the run would end. It may be nil.
 	Steer func(ctx context.Context) []wire.Message
-	Hooks Hooks
+	// WantCompact reports whether someone has asked since the last call that the
+	// context be compacted. It is asked before each model call. It may be nil.
+	WantCompact func() bool
+	Hooks       Hooks
 	// Emit gets the events of the run, in order, on one goroutine at a time, and
 	// none after Do has returned. It never blocks. It may be nil.
 	Emit func(wire.Event)

@@ -69,16 +69,33 @@ func user(s string) wire.Message {
 
 // journal is a store in memory.
 type journal struct {
-	mu     sync.Mutex
-	msgs   []wire.Message
-	refuse error // of Append
-	after  int   // appends that are taken before it refuses
+	mu          sync.Mutex
+	msgs        []wire.Message // all that were appended
+	compactions []Compaction
+	kept, at    int   // messages at the last: the first that it kept, and how many there were
+	refuse      error // of Append
+	after       int   // appends that are taken before it refuses
 }
 
 func (j *journal) Context(context.Context) ([]wire.Message, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return slices.Clone(j.msgs), nil
+	if len(j.compactions) == 0 {
+		return slices.Clone(j.msgs), nil
+	}
+	e := wire.Entry{Summary: j.compactions[len(j.compactions)-1].Summary}
+	return append(wire.Compacted(wire.SummaryMessage(e), j.msgs[j.kept:j.at]), j.msgs[j.at:]...), nil
+}
+
+func (j *journal) Compact(_ context.Context, c Compaction) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.refuse != nil {
+		return j.refuse
+	}
+	j.compactions = append(j.compactions, c)
+	j.kept, j.at = len(j.msgs)-c.Keep, len(j.msgs)
+	return nil
 }
 
 func (j *journal) Append(ctx context.Context, msgs ...wire.Message) error {

@@ -61,6 +61,8 @@ func (s *Session) do(ctx context.Context, who Actor, l wire.Line) error {
 		return s.SetModel(ctx, arg)
 	case "thinking":
 		return s.SetThinking(ctx, arg)
+	case "compact":
+		return s.Compact()
 	case "rename":
 		return s.change(ctx, store.Change{Title: &arg}, wire.Entry{Type: wire.EntryInfo, Name: arg})
 	case "archive":

@@ -73,6 +73,8 @@ func (s *Session) execute(ctx context.Context, now *run, t *telling) harness.End
 		Steer:  func(ctx context.Context) []wire.Message { return s.steers(ctx, h) },
 		Emit:   t.tell,
 		Meter:  harness.NewMeter(r.budget.limits(now.prompt.Autonomous()), nil),
+
+		WantCompact: s.takeCompact,
 	}
 	// Do leaves behind what does not heed its context in time.
 	defer s.c.rt.spawn(run.Wait)

@@ -150,7 +150,7 @@ func (s *Session) evict(age time.Duration) (warm bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.runner; r != nil && r.leases == 0 && time.Since(r.used) >= age {
-		s.runner = nil
+		s.runner, s.context = nil, 0
 	}
 	return s.runner != nil
 }
@@ -179,6 +179,25 @@ var _ harness.Store = (*history)(nil)
 // Context returns what the model is to see.
 func (h *history) Context(context.Context) ([]wire.Message, error) {
 	return slices.Clone(h.r.history), nil
+}
+
+// Compact commits a compaction and goes on with what a restart would read.
+func (h *history) Compact(ctx context.Context, c harness.Compaction) error {
+	var summary wire.Message
+	err := h.s.c.use(ctx, func(db *store.DB) (err error) {
+		summary, err = db.Compact(ctx, h.s.id, store.Compaction{
+			Entry: wire.Entry{Summary: c.Summary, TokensBefore: c.Tokens, Details: &c.Details},
+			Keep:  c.Keep, Paid: c.Paid, Memory: digest(h.r.system), // what was told of changes since then may be gone
+		}, time.Now())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	h.r.history = wire.Compacted(summary, h.r.history[len(h.r.history)-c.Keep:])
+	return nil
 }
 
 // Append commits messages; a prompt among them leaves the queue with it.

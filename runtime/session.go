@@ -33,6 +33,8 @@ type Session struct {
 	stop    int64                // a stop came between two runs: it is for what was accepted until then
 	answers map[int64]*fs.Stream // of prompts that have not settled
 	runner  *runner
+	compact bool // someone wants the context compacted, after the turn
+	context int  // tokens of it, as the newest reply says; 0: not known
 }
 
 // run is one prompt being answered.
@@ -261,7 +263,11 @@ func (s *Session) step(ctx context.Context) bool {
 		}
 		return true
 	}
-	if ok {
+	switch {
+	case s.wantsCompact():
+		s.compactIdle(ctx)
+		return true
+	case ok:
 		s.answerPrompt(ctx, p)
 	}
 	return ok
@@ -321,7 +327,7 @@ func (c *Conversation) waitUntilIdle(ctx context.Context, session int64) error {
 		news := c.news
 		c.mu.Unlock()
 		load, err := c.load(ctx, session)
-		if err != nil || load == (store.Load{}) {
+		if err != nil || load == (store.Load{}) && !c.compacting(session) {
 			return err
 		}
 		select {

@@ -38,7 +38,8 @@ func (s *Session) Status(ctx context.Context) ([]byte, time.Time, error) {
 		return nil, time.Time{}, err
 	}
 	rest, row, err := s.about(ctx)
-	return append(lines("state", state(running), "queued", strconv.Itoa(load.Queued)), rest...), row.Changed, err
+	all := append(lines("state", state(running), "queued", strconv.Itoa(load.Queued)), rest...)
+	return append(all, lines("context", s.contextUse())...), row.Changed, err
 }
 
 // doing is whether something of the session runs and what waits behind it.

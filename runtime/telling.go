@@ -63,6 +63,7 @@ func (t *telling) tell(e wire.Event) {
 			t.end(*e.Message)
 		}
 	}
+	t.s.note(e)
 	t.s.publish(e)
 }
 

@@ -43,7 +43,7 @@ var EventTypes = []struct {
 	{ToolReturned, "a tool ended; name, call, text and is_error"},
 	{MessageEnd, "a message was committed; message holds it"},
 	{TurnEnd, "a model request and its tools are done"},
-	{SessionCompact, "the context was compacted"},
+	{SessionCompact, "the context was compacted; reason is threshold, overflow or manual, tokensBefore its size until then, text the summary"},
 	{AgentError, "a model request failed; retry says whether it is tried again"},
 	{BudgetExceeded, "a limit ended the run; budget says which, and what was used up"},
 	{Settled, "a prompt's run ended; outcome is ok, failed, stopped, interrupted or budget"},
@@ -91,6 +91,8 @@ type Event struct {
 	Message *Message        `json:"message,omitempty"`
 	Record  *Record         `json:"record,omitempty"`
 	N       int             `json:"n,omitempty"`
+	Reason  string          `json:"reason,omitempty"`       // of a compaction
+	Tokens  int             `json:"tokensBefore,omitempty"` // of the context, until it was compacted
 }
 
 // Budget is what a run had used up when a limit ended it.

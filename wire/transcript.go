@@ -25,6 +25,7 @@ const (
 	EntryThinking = "thinking_level_change"
 	EntryInfo     = "session_info"
 	EntryCustom   = "custom"
+	EntryCompact  = "compaction"
 )
 
 // CustomReset is the customType of the entry with which a session starts
@@ -46,7 +47,21 @@ type Entry struct {
 	Name          string          `json:"name,omitempty"`
 	CustomType    string          `json:"customType,omitempty"`
 	Data          json.RawMessage `json:"data,omitempty"`
+
+	// Of a compaction.
+	Summary      string   `json:"summary,omitempty"`
+	FirstKept    string   `json:"firstKeptEntryId,omitempty"` // the id of the first entry that stays in the context
+	TokensBefore int      `json:"tokensBefore,omitempty"`
+	Details      *Details `json:"details,omitempty"`
+}
+
+// Details are the files that the tool calls of a compacted history were about.
+type Details struct {
+	Read     []string `json:"readFiles"`
+	Modified []string `json:"modifiedFiles"`
 }
 
 // Stamp formats t as transcripts have it: UTC with milliseconds.
-func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func Stamp(t time.Time) string { return t.UTC().Format(stampLayout) }
+
+const stampLayout = "2006-01-02T15:04:05.000Z"

@@ -45,6 +45,11 @@ func (Provider) Stream(ctx context.Context, req harness.Request, emit func(harne
 		StopReason: wire.StopEnd,
 		Timestamp:  time.Now().UnixMilli(),
 	}
+	if req.System == harness.SummarySystem {
+		reply.Content = []wire.Part{wire.TextPart("demo: a summary that is none. " + Hint)}
+		reply.Usage = usage(req, reply)
+		return reply, ctx.Err()
+	}
 	prompt, outputs := question(req.Messages)
 	commands := commandsOf(prompt)
 	if n := len(outputs); n < len(commands) {

@@ -19,6 +19,12 @@ type memory struct{ msgs []wire.Message }
 
 func (m *memory) Context(context.Context) ([]wire.Message, error) { return m.msgs, nil }
 
+func (m *memory) Compact(_ context.Context, c harness.Compaction) error {
+	summary := wire.SummaryMessage(wire.Entry{Summary: c.Summary})
+	m.msgs = wire.Compacted(summary, m.msgs[len(m.msgs)-c.Keep:])
+	return nil
+}
+
 func (m *memory) Append(_ context.Context, msgs ...wire.Message) error {
 	m.msgs = append(m.msgs, msgs...)
 	return nil

@@ -69,7 +69,7 @@ func fromCatalogue(p *provider, m catwalk.Model) harness.Model {
 		Provider: p.id, ID: m.ID, Name: m.Name, API: p.apiOf(m.CanReason), BaseURL: p.baseURL,
 		Window: int(m.ContextWindow), MaxTokens: int(m.DefaultMaxTokens),
 		Input: []string{"text"}, Reasons: m.CanReason, Levels: levels(p.api, m.ReasoningLevels),
-		Price: price(m),
+		Price: price(m), Caps: capsAt(p.baseURL),
 	}
 	if out.Window <= 0 {
 		out.Window = defaultWindow

@@ -111,7 +111,7 @@ func (r providerReader) read(id string, f providerFile, base *provider) (*provid
 		}
 	}
 	for i := range p.models {
-		p.models[i].BaseURL = p.baseURL
+		p.models[i].BaseURL, p.models[i].Caps = p.baseURL, capsAt(p.baseURL)
 		if p.thinkAPI == "" {
 			p.models[i].API = p.api
 		}
@@ -195,6 +195,7 @@ func (r providerReader) models(p *provider, f providerFile) error {
 		m := harness.Model{
 			Provider: p.id, ID: mf.ID, BaseURL: p.baseURL, Headers: p.headers,
 			Window: defaultWindow, MaxTokens: defaultMaxTokens, Input: []string{"text"},
+			Caps: capsAt(p.baseURL),
 		}
 		if err := r.model(&m, mf, at); err != nil {
 			return err

@@ -21,7 +21,9 @@ import (
 type journal struct {
 	t   *testing.T
 	dir string
-	mu  sync.Mutex
+
+	mu         sync.Mutex
+	compaction compaction
 }
 
 func (j *journal) Append(_ context.Context, msgs ...wire.Message) error {
@@ -62,7 +64,26 @@ func (j *journal) Context(context.Context) ([]wire.Message, error) {
 		}
 		msgs = append(msgs, m)
 	}
+	if c := j.compaction; c.at > 0 {
+		summary := wire.SummaryMessage(wire.Entry{Summary: c.summary})
+		msgs = append(wire.Compacted(summary, msgs[c.kept:c.at]), msgs[c.at:]...)
+	}
 	return msgs, nil
+}
+
+// Compact notes what a compaction keeps of the files.
+func (j *journal) Compact(_ context.Context, c harness.Compaction) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	files, err := os.ReadDir(j.dir)
+	j.compaction = compaction{c.Summary, len(files) - c.Keep, len(files)}
+	return err
+}
+
+// compaction is the newest one of a journal; the zero value is none.
+type compaction struct {
+	summary  string
+	kept, at int // messages: the first that it kept, and how many there were
 }
 
 // echoTools return their arguments; the slower ones end last.

@@ -57,23 +57,31 @@ func trouble(status int, said refusal, body []byte) harness.Trouble {
 
 // overflowWords are the servers' own ways to say that a context does not fit.
 var overflowWords = regexp.MustCompile(`(?i)` + strings.Join([]string{
-	`prompt is too long`,                        // Anthropic
-	`input length and max_tokens exceed`,        // Anthropic
-	`context_length_exceeded`,                   // OpenAI, as a code
-	`exceeds the context window`,                // OpenAI
-	`maximum context length is`,                 // OpenAI, vLLM, OpenRouter, DeepSeek
-	`maximum context length of`,                 // Mistral
-	`exceeds the available context size`,        // llama.cpp
-	`exceed_context_size_error`,                 // llama.cpp, as a type
-	`greater than the context length`,           // LM Studio
-	`exceeded max context length`,               // Ollama
-	`input token count.{0,40}exceeds the maxim`, // Gemini
-	`maximum prompt length is`,                  // xAI
-	`reduce the length of the messages`,         // Groq
-	`context window exceeds limit`,              // MiniMax
-	`exceeded model token limit`,                // Moonshot
-	`input is too long for requested model`,     // Bedrock, behind a gateway
-	`prompt token count.{0,40}exceeds the limit`,
+	`prompt is too long`,                         // Anthropic
+	`input length and max_tokens exceed`,         // Anthropic
+	`context[ _]length[ _]exceeded`,              // OpenAI, as a code; DeepSeek and OpenRouter repeat it
+	`exceeds the context window`,                 // OpenAI
+	`maximum context length is`,                  // OpenAI, vLLM, OpenRouter, DeepSeek
+	`tokens exceed the configured limit`,         // OpenAI, of its newest models
+	`maximum context length of`,                  // Mistral, SGLang
+	`too large for model with`,                   // Mistral
+	`maximum model length`,                       // vLLM, of a prompt that is longer
+	`longer than the model's context length`,     // SGLang
+	`inputs must have less than \d+ tokens`,      // text-generation-inference
+	`exceeds the available context size`,         // llama.cpp
+	`exceed_context_size_error`,                  // llama.cpp, as a type
+	`context size has been exceeded`,             // llama.cpp, in the midst of an answer
+	`greater than the context length`,            // LM Studio
+	`exceeded max context length`,                // Ollama
+	`input token count.{0,40}exceeds the maxim`,  // Gemini
+	`maximum prompt length is`,                   // xAI
+	`reduce the length of the messages`,          // Groq
+	`context window exceeds limit`,               // MiniMax
+	`exceeded model token limit`,                 // Moonshot
+	`input is too long for requested model`,      // Bedrock, behind a gateway
+	`prompt token count.{0,40}exceeds the limit`, // GitHub's models
+	`model_context_window_exceeded`,              // Z.ai
+	`range of input length should be`,            // Qwen
 }, "|"))
 
 func overflows(body string) bool {

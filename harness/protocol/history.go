@@ -16,7 +16,8 @@ import (
 //     neighbours that do not are merged.
 //   - Thinking and signatures go back only to the model that made them, and in
 //     the API in which they came.
-//   - Images are ones that servers take, and not too many.
+//   - Images are ones that servers take, and not too many. The oldest, and then
+//     the middle of tools' results, give way to the size of the request.
 func Prepare(req harness.Request) []wire.Message {
 	var out []wire.Message
 	for _, m := range harness.Repair(req.Messages) {
@@ -36,7 +37,8 @@ func Prepare(req harness.Request) []wire.Message {
 			out = add(out, wire.Message{Role: wire.User, Content: parts})
 		}
 	}
-	limitImages(out, req.Model)
+	room := fitText(out, capsOf(req.Model).Body-otherBytes(req))
+	limitImages(out, req.Model, room)
 	return out
 }
 

@@ -17,41 +17,54 @@ import (
 	"mikan/wire"
 )
 
-// What servers take of images, as base64; the strictest of each.
+// What servers take of images; the strictest of each.
 const (
-	imageBytes     = 5 << 20  // one
-	allImagesBytes = 20 << 20 // all of a request, whose body may have 32 MiB
-	allImages      = 100
-	imageSide      = 8000 // pixels
-	manyImages     = 20   // beyond so many, imageSideMany holds
-	imageSideMany  = 2000
+	imageSide     = 8000 // pixels
+	manyImages    = 20   // beyond so many, imageSideMany holds
+	imageSideMany = 2000
 )
 
 // limitImages puts a line of text in the place of every image that the server
-// would refuse the whole request for, and of the oldest if there are too many.
-func limitImages(msgs []wire.Message, m harness.Model) {
+// would refuse the whole request for, and of the oldest if there are more than it
+// takes or than there is room for, in bytes.
+func limitImages(msgs []wire.Message, m harness.Model, room int) {
 	if !slices.Contains(m.Input, wire.Image) {
 		eachImage(msgs, func(p *wire.Part) { leaveOut(p, "this model takes text only") })
 		return
 	}
-	count, size := 0, 0
+	caps, count := capsOf(m), 0
+	var good []*wire.Part // newest first
 	eachImage(msgs, func(p *wire.Part) {
-		if count++; count > allImages {
-			leaveOut(p, fmt.Sprintf("older than the newest %d", allImages))
-			return
-		}
 		side := imageSide
-		if count > manyImages {
+		if count++; count > manyImages {
 			side = imageSideMany
 		}
-		if why := checkImage(p, side); why != "" {
+		if why := checkImage(p, side, caps.ImageBytes); why != "" {
 			leaveOut(p, why)
 			return
 		}
-		if size += len(p.Data); size > allImagesBytes {
-			leaveOut(p, "the newer ones fill the request")
-		}
+		good = append(good, p)
 	})
+	for _, p := range good[newest(good, caps.Images, room):] {
+		leaveOut(p, "the newer ones fill the request")
+	}
+}
+
+// outAtOnce is how many images are left out at a time, so that the beginning of
+// the request, which the server has cached, stays the same for a while.
+const outAtOnce = 8
+
+// newest is how many of images, newest first, there is room for.
+func newest(images []*wire.Part, most, room int) int {
+	n := 0
+	for n < min(len(images), most) && room >= len(images[n].Data) {
+		room -= len(images[n].Data)
+		n++
+	}
+	if out := len(images) - n; out > 0 && n > outAtOnce {
+		n -= (outAtOnce - out%outAtOnce) % outAtOnce
+	}
+	return n
 }
 
 // eachImage calls f with the images of msgs, newest first.
@@ -68,9 +81,9 @@ func eachImage(msgs []wire.Message, f func(*wire.Part)) {
 func leaveOut(p *wire.Part, why string) { *p = wire.TextPart("[image left out: " + why + "]") }
 
 // checkImage says why a server would refuse p, and sets its true type.
-func checkImage(p *wire.Part, side int) string {
-	if len(p.Data) > imageBytes {
-		return "larger than 5 MiB"
+func checkImage(p *wire.Part, side, most int) string {
+	if len(p.Data) > most {
+		return fmt.Sprintf("larger than %.1f MiB", float64(most)/(1<<20))
 	}
 	format, width, height, ok := describe(p.Data)
 	if !ok {

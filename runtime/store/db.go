@@ -139,6 +139,14 @@ CREATE INDEX outbox_lost ON outbox(session, id) WHERE state IN ('failed', 'unkno
 ALTER TABLE prompt ADD COLUMN origin TEXT NOT NULL DEFAULT '';   -- what made it, if no person waits for it
 ALTER TABLE prompt ADD COLUMN spent  TEXT NOT NULL DEFAULT '';   -- what its run has used: JSON
 ALTER TABLE prompt ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0; -- of the daemon, in a row, while it was at the head of its queue
+
+-- compactions
+CREATE TABLE compaction (               -- the entries that are one
+	session INTEGER NOT NULL REFERENCES session(id),
+	seq     INTEGER NOT NULL,
+	kept    INTEGER NOT NULL,           -- the first entry that stays in the context
+	PRIMARY KEY (session, seq)
+) STRICT, WITHOUT ROWID;
 `}
 
 // Create opens the store at path, making it if it is not there.

@@ -58,26 +58,6 @@ func span(ctx context.Context, q querier, p segment) (from, to int64, err error)
 	return first.Int64, last.Int64, err
 }
 
-// Messages returns the messages on the branch in use of a session, oldest
-// first.
-func (db *DB) Messages(ctx context.Context, session int64) ([]wire.Message, error) {
-	s, err := sessionByID(ctx, db.sql, session)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := segments(ctx, db.sql, s)
-	if err != nil {
-		return nil, err
-	}
-	var msgs []wire.Message
-	for _, p := range parts {
-		if msgs, err = db.readMessages(ctx, p, msgs); err != nil {
-			return nil, err
-		}
-	}
-	return msgs, nil
-}
-
 func (db *DB) readMessages(ctx context.Context, p segment, msgs []wire.Message) ([]wire.Message, error) {
 	rows, err := db.sql.QueryContext(ctx, `SELECT seq, line FROM entry WHERE session = ? AND seq BETWEEN ? AND ? ORDER BY seq`, p.source, p.first, p.last)
 	if err != nil {
@@ -126,6 +106,11 @@ func appendEntries(ctx context.Context, tx *sql.Tx, session int64, now time.Time
 		size += int64(len(line))
 		if _, err := tx.ExecContext(ctx, `INSERT INTO entry(seq, session, end, line) VALUES (?, ?, ?, ?)`, seq, session, size, line); err != nil {
 			return err
+		}
+		if e.Type == wire.EntryCompact {
+			if err := noteCompaction(ctx, tx, session, seq, e); err != nil {
+				return err
+			}
 		}
 		leaf = seq
 	}

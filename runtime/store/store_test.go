@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -113,7 +114,7 @@ func readBranch(t testing.TB, data []byte) []string {
 	return texts
 }
 
-// The law of histories: whatever is appended, forked and reset, the transcript
+// The law of histories: whatever is appended, forked, compacted and reset, the transcript
 // that is read in pieces of any size, what a reader makes of it, and the messages
 // that the store gives are what a plain model says.
 func TestInvariant_session_format_compatibility(t *testing.T) {
@@ -129,34 +130,38 @@ func TestInvariant_session_format_compatibility(t *testing.T) {
 		type model struct {
 			id            int64
 			name          string
-			live, settled []string
+			live, settled []string // what a reader sees
+			seen, after   []string // what the model sees, now and at the last settlement
+			open          bool     // something came since then
 		}
 		sessions := []*model{{id: first.ID, name: "main"}}
+		clone := slices.Clone[[]string]
 		steps := rapid.IntRange(1, 15).Draw(rt, "steps")
 		for i := range steps {
 			m := sessions[rapid.IntRange(0, len(sessions)-1).Draw(rt, "session")]
-			switch rapid.IntRange(0, 5).Draw(rt, "op") {
+			switch rapid.IntRange(0, 7).Draw(rt, "op") {
 			case 0, 1:
 				n := rapid.IntRange(1, 3).Draw(rt, "messages")
 				var msgs []wire.Message
 				for j := range n {
 					text := fmt.Sprintf("%s %d.%d %s", m.name, i, j, strings.Repeat("é", rapid.IntRange(0, 40).Draw(rt, "length")))
 					msgs = append(msgs, user(text))
-					m.live = append(m.live, text)
+					m.live, m.seen = append(m.live, text), append(m.seen, text)
 				}
+				m.open = true
 				if err := db.Append(ctx, m.id, msgs, time.Now()); err != nil {
 					rt.Fatal(err)
 				}
 			case 2:
 				settle(rt, db, m.id)
-				m.settled = append([]string(nil), m.live...)
+				m.settled, m.after, m.open = clone(m.live), clone(m.seen), false
 			case 3, 4:
 				name := fmt.Sprintf("fork%d", i)
 				s, err := db.Fork(ctx, m.name, name, "/office", time.Now())
 				if err != nil {
 					rt.Fatal(err)
 				}
-				sessions = append(sessions, &model{s.ID, name, append([]string(nil), m.settled...), append([]string(nil), m.settled...)})
+				sessions = append(sessions, &model{s.ID, name, clone(m.settled), clone(m.settled), clone(m.after), clone(m.after), false})
 			case 5:
 				if err := db.Renew(ctx, m.id); err != nil {
 					rt.Fatal(err)
@@ -164,7 +169,27 @@ func TestInvariant_session_format_compatibility(t *testing.T) {
 				if _, _, fresh, err := db.Next(ctx, m.id, time.Now()); err != nil || !fresh {
 					rt.Fatal("no new branch", err)
 				}
-				m.live, m.settled = nil, nil
+				m.live, m.settled, m.seen, m.after, m.open = nil, nil, nil, nil, false
+			case 6, 7:
+				keep := rapid.IntRange(0, len(m.seen)).Draw(rt, "keep")
+				if len(m.seen) > 0 && strings.HasPrefix(m.seen[0], "The conversation") {
+					keep = min(keep, len(m.seen)-1)
+				}
+				c := Compaction{Entry: wire.Entry{Summary: fmt.Sprint("summary ", i), TokensBefore: i}, Keep: keep}
+				said, err := db.Compact(ctx, m.id, c, time.Now())
+				if keep == 0 {
+					if !errors.Is(err, ErrKept) {
+						rt.Fatal("kept nothing", err)
+					}
+					continue
+				}
+				if err != nil {
+					rt.Fatal(err)
+				}
+				m.seen = append([]string{said.PlainText()}, m.seen[len(m.seen)-keep:]...)
+				if !m.open {
+					m.after = clone(m.seen)
+				}
 			}
 		}
 		for _, m := range sessions {
@@ -187,8 +212,8 @@ func TestInvariant_session_format_compatibility(t *testing.T) {
 			for _, x := range msgs {
 				got = append(got, x.PlainText())
 			}
-			if strings.Join(got, "|") != strings.Join(m.live, "|") {
-				rt.Fatalf("%s: context %q, want %q", m.name, got, m.live)
+			if strings.Join(got, "|") != strings.Join(m.seen, "|") {
+				rt.Fatalf("%s: context %q, want %q", m.name, got, m.seen)
 			}
 		}
 	})
