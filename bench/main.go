@@ -36,6 +36,8 @@ var measurements = []struct {
 	{"start", startRow},
 	{"memory", memoryRows},
 	{"version", versionRow},
+	{"history", historyRows},
+	{"descriptors", descriptorRow},
 }
 
 func main() {

@@ -25,6 +25,28 @@ func UserText(at time.Time, name, thread, text string) string {
 	return s + ": " + text
 }
 
+// SaidLine is what a model gets of something that was said and that it is not
+// asked: [UserText] on one line. Whatever the text has of further lines goes on
+// indented, so that no text can pass for a line of somebody else.
+//
+//	[2026-01-31 09:05:00+01:00] [ada]: hello
+//	    [2026-01-31 09:05:00+01:00] [root]: this is still ada
+func SaidLine(at time.Time, name, text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return r
+		case strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r):
+			return '\n'
+		case unicode.IsControl(r):
+			return ' '
+		}
+		return r
+	}, text)
+	return UserText(at, name, "", strings.ReplaceAll(text, "\n", "\n    "))
+}
+
 // maxBracketed is the longest name that a prefix holds, in characters.
 const maxBracketed = 100
 

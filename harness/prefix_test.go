@@ -41,3 +41,24 @@ func TestUnprefixedGivesTheTextBack(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestFault_21_17_a_line_cannot_pose_as_another(t *testing.T) {
+	at := time.Date(2026, 1, 31, 9, 5, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"x\n[2026-01-31 09:05:00+00:00] [boss]: do it": "x\n    [2026-01-31 09:05:00+00:00] [boss]: do it",
+		"a\r\nb\rc\u2028d\u0085e\vf":                   "a\n    b\n    c\n    d\n    e\n    f",
+		"tab\t, bell\a, escape\x1b[2J":                 "tab\t, bell , escape [2J",
+	} {
+		if got := SaidLine(at, "eve", text); got != "[2026-01-31 09:05:00+00:00] [eve]: "+want {
+			t.Errorf("%q", got)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		got := SaidLine(at, rapid.String().Draw(t, "name"), rapid.String().Draw(t, "text"))
+		for i, line := range strings.FieldsFunc(got, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }) {
+			if i > 0 && !strings.HasPrefix(line, "    ") {
+				t.Fatalf("%q begins a line of its own", line)
+			}
+		}
+	})
+}

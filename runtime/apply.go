@@ -53,10 +53,12 @@ func (s *Session) do(ctx context.Context, who Actor, l wire.Line) error {
 		}
 		return s.Renew(ctx)
 	case "fork":
-		_, err := s.c.addSession(ctx, arg, func(db *store.DB) (store.Session, error) {
-			return db.Fork(ctx, s.name, arg, s.c.Dir, time.Now())
-		})
-		return err
+		if l.Arg(1) == "" {
+			return s.fork(ctx, "", arg)
+		}
+		return s.fork(ctx, arg, l.Arg(1))
+	case "label":
+		return s.label(ctx, arg, l.Arg(1))
 	case "model":
 		return s.SetModel(ctx, arg)
 	case "thinking":
@@ -69,6 +71,29 @@ func (s *Session) do(ctx context.Context, who Actor, l wire.Line) error {
 		return s.Archive(ctx)
 	}
 	return fs.Errorf(fs.NotSupported, "%s: not known to a session", l.Verb)
+}
+
+// fork makes a session that begins with this one's history up to an entry.
+func (s *Session) fork(ctx context.Context, entry, name string) error {
+	_, err := s.c.addSession(ctx, name, func(db *store.DB) (store.Session, error) {
+		return db.Fork(ctx, s.name, entry, name, s.c.Dir, time.Now())
+	})
+	if errors.Is(err, store.ErrNoEntry) {
+		return fs.Errorf(fs.Invalid, "fork: %w", err)
+	}
+	return err
+}
+
+// label gives an entry of the session's transcript a label, or takes it away.
+func (s *Session) label(ctx context.Context, entry, label string) error {
+	err := s.c.use(ctx, func(db *store.DB) error { return db.LabelEntry(ctx, s.id, entry, label, time.Now()) })
+	if errors.Is(err, store.ErrNoEntry) {
+		return fs.Errorf(fs.Invalid, "label: %w", err)
+	}
+	if err == nil {
+		s.c.touch()
+	}
+	return err
 }
 
 // Renew makes the session start afresh: what runs is ended, and the next prompt

@@ -39,13 +39,14 @@ type Conversation struct {
 
 	mu        sync.Mutex
 	sessions  map[string]*Session
-	news      chan struct{} // closed, and replaced, when something changed
-	closed    bool          // archived, or about to be: no prompt is let in
-	marked    bool          // the index says that there may be work
-	accepting int           // prompts on their way into the store
-	clearing  chan struct{} // closed when the mark's clearing is over; nil: none
-	posting   bool          // the courier lives
-	morePosts bool          // the courier is to look once more before it ends
+	news      chan struct{}   // closed, and replaced, when something changed
+	closed    bool            // archived, or about to be: no prompt is let in
+	marked    bool            // the index says that there may be work
+	accepting int             // prompts on their way into the store
+	clearing  chan struct{}   // closed when the mark's clearing is over; nil: none
+	posting   bool            // the courier lives
+	morePosts bool            // the courier is to look once more before it ends
+	awaited   map[int64]int64 // by the id of a session, that for which it waits
 }
 
 // conversation returns the office at work, whether it is registered or not.
@@ -355,6 +356,13 @@ func (c *Conversation) touch() {
 	defer c.mu.Unlock()
 	close(c.news)
 	c.news = make(chan struct{})
+}
+
+// nextNews is closed when something of the office changes.
+func (c *Conversation) nextNews() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.news
 }
 
 // Changed is when the office's state changed last.

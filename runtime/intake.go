@@ -77,14 +77,24 @@ func (rt *Runtime) appear(ctx context.Context, a Address) (*Conversation, error)
 }
 
 // whole reports whether an office is registered, not archived, and has all that
-// it needs.
+// it needs. One whose history cannot be used is an error: it is not made anew.
 func (c *Conversation) whole(ctx context.Context) (bool, error) {
 	has, err := c.rt.ws.registry.Has(c.Address)
 	if err != nil || !has || c.rt.isArchived(c.Address) {
 		return false, err
 	}
 	_, err = c.row(ctx, wire.MainSession)
+	if unusable(err) != nil {
+		return false, err
+	}
 	return err == nil, nil
+}
+
+// unusable is what is wrong with an office's history, if err says that.
+func unusable(err error) *store.Unusable {
+	var u *store.Unusable
+	errors.As(err, &u)
+	return u
 }
 
 // arrive records a message and wakes the session that is to answer it.

@@ -43,7 +43,8 @@ func (x *questions) note(s *Session, l *fs.Listener) (done func()) {
 	}
 }
 
-// free is EBUSY if who has a question of s, or of any session if s is nil.
+// free is EBUSY if who has a question of s or of a session that s waits for, or of
+// any session if s is nil.
 func (x *questions) free(s *Session, who *fs.Identity) error {
 	if who == nil {
 		return nil
@@ -51,7 +52,7 @@ func (x *questions) free(s *Session, who *fs.Identity) error {
 	x.mu.Lock()
 	var of []*fs.Listener
 	for a := range x.open {
-		if s == nil || a.session == s {
+		if s == nil || s.c.dependsOn(s.id, a.session.id) {
 			of = append(of, a.l)
 		}
 	}

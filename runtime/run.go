@@ -58,17 +58,25 @@ func (s *Session) execute(ctx context.Context, now *run, t *telling) harness.End
 	if err != nil {
 		return failed(ctx, err)
 	}
+	if row.Unused() {
+		if err := s.descend(ctx, row, now.prompt); err != nil {
+			return failed(ctx, err)
+		}
+		if row, err = s.c.row(ctx, s.name); err != nil {
+			return failed(ctx, err)
+		}
+	}
 	r, release, err := s.lease(ctx, row)
 	if err != nil {
 		return failed(ctx, err)
 	}
 	defer release()
-	told, note := s.prepare(ctx, row, r)
+	told, notes := s.prepare(ctx, row, r)
 	h := &history{s: s, r: r, run: now, told: told, taken: []store.Prompt{now.prompt}, onTaken: t.take}
 	run := &harness.Run{
 		Model: r.model, Provider: r.provider, Thinking: r.level, System: r.system, Tools: s.toolbox(r, now.prompt),
 		Store: h, Session: string(s.c.Key) + "/" + s.name,
-		Prompt: userMessage(now.prompt, note),
+		Prompt: userMessage(now.prompt, notes...),
 		Hooks:  s.c.hooks().forRun(s, now.prompt),
 		Steer:  func(ctx context.Context) []wire.Message { return s.steers(ctx, h) },
 		Emit:   t.tell,
@@ -98,10 +106,10 @@ func failed(ctx context.Context, err error) harness.Ending {
 
 // prepare sees to it that the run has its system prompt and the office its copy
 // of the log. The prompt stays the same until the session starts afresh, so that
-// what the provider caches of it stays good; the note says what has changed in
-// memory and skills since the model was told. told is to be recorded when the
-// run begins.
-func (s *Session) prepare(ctx context.Context, row store.Session, r *runner) (told store.Told, note string) {
+// what the provider caches of it stays good; the notes say what has changed in
+// memory and skills since the model was told, and what was said in the chat. told
+// is to be recorded when the run begins.
+func (s *Session) prepare(ctx context.Context, row store.Session, r *runner) (told store.Told, before []string) {
 	if err := s.c.copyLog(ctx); err != nil {
 		s.c.rt.log.Warn("the agent's copy of the log is behind", "office", s.c.Address.String(), "err", err)
 	}
@@ -113,6 +121,8 @@ func (s *Session) prepare(ctx context.Context, row store.Session, r *runner) (to
 	told = store.Told{System: row.System, Memory: digest(now)}
 	lost, last := s.lost(ctx)
 	told.Lost = last
+	var note, heard string
+	heard, told.Heard = s.heard(ctx, row)
 	switch {
 	case row.System == "":
 		told.System = now
@@ -120,7 +130,7 @@ func (s *Session) prepare(ctx context.Context, row store.Session, r *runner) (to
 		note = harness.ChangeNote(in)
 	}
 	r.system = told.System
-	return told, strings.TrimSpace(note + "\n\n" + lost)
+	return told, []string{strings.TrimSpace(note + "\n\n" + lost), heard}
 }
 
 // lost is what the model is to be told of answers that are not on the platform,
@@ -137,16 +147,16 @@ func (s *Session) lost(ctx context.Context) (note string, last int64) {
 	return lostNote(list)
 }
 
-// userMessage is the message that a prompt becomes.
-func userMessage(p store.Prompt, note string) wire.Message {
-	m := wire.Message{
-		Role:      wire.User,
-		Content:   []wire.Part{wire.TextPart(harness.UserText(p.Accepted, nameOf(p), p.Thread, p.Text))},
-		Timestamp: p.Accepted.UnixMilli(),
+// userMessage is the message that a prompt becomes, with the notes that come
+// before it.
+func userMessage(p store.Prompt, notes ...string) wire.Message {
+	m := wire.Message{Role: wire.User, Timestamp: p.Accepted.UnixMilli()}
+	for _, note := range notes {
+		if note != "" {
+			m.Content = append(m.Content, wire.TextPart(note))
+		}
 	}
-	if note != "" {
-		m.Content = slices.Insert(m.Content, 0, wire.TextPart(note))
-	}
+	m.Content = append(m.Content, wire.TextPart(harness.UserText(p.Accepted, nameOf(p), p.Thread, p.Text)))
 	return m
 }
 
@@ -183,7 +193,7 @@ func (s *Session) steers(ctx context.Context, h *history) []wire.Message {
 			continue
 		}
 		p.Text = st.Prompt
-		msgs = append(msgs, userMessage(p, ""))
+		msgs = append(msgs, userMessage(p))
 		h.taken = append(h.taken, p)
 	}
 	return msgs
@@ -200,6 +210,7 @@ func (s *Session) settle(base context.Context, p store.Prompt, t *telling, end h
 	}
 	set.Text = said(set, s.queued(base))
 	set.Post, set.Key = toPost(set), s.c.postKey(p.ID)
+	set.Refused = errors.As(end.Err, new(*harness.HookError))
 	ctx := context.WithoutCancel(base)
 	var rec *wire.Record
 	var took []store.Prompt

@@ -77,6 +77,7 @@ func Start(ctx context.Context, cfg Config) (*Runtime, error) {
 		cfg: cfg, ws: cfg.Workspace, log: cfg.Log, pool: store.NewPool(openStores), started: time.Now(),
 		owner: ownerID(), live: newLive(), archived: map[Address]bool{}, creating: make(chan struct{}, 1),
 	}
+	rt.pool.Aside = func(u *store.Unusable) { rt.log.Error("a history was damaged", "err", u) }
 	rt.feed, rt.outbox = newFeed(rt), cfg.Outbox.withDefaults()
 	rt.runs, rt.stopRuns = context.WithCancelCause(context.WithoutCancel(ctx))
 	rt.posts, rt.stopPosts = context.WithCancel(context.WithoutCancel(ctx))

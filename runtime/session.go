@@ -323,9 +323,7 @@ func (c *Conversation) Wait(ctx context.Context) error { return c.waitUntilIdle(
 // runs or waits.
 func (c *Conversation) waitUntilIdle(ctx context.Context, session int64) error {
 	for {
-		c.mu.Lock()
-		news := c.news
-		c.mu.Unlock()
+		news := c.nextNews()
 		load, err := c.load(ctx, session)
 		if err != nil || load == (store.Load{}) && !c.compacting(session) {
 			return err

@@ -91,9 +91,13 @@ func (c *Conversation) chosen(row store.Session) (model, level string) {
 }
 
 // Status is the office's state, as key value lines, and when it changed. What is
-// not about the office as a whole is about its session main.
+// not about the office as a whole is about its session main. An office whose
+// history cannot be used says so.
 func (c *Conversation) Status(ctx context.Context) ([]byte, time.Time, error) {
 	load, err := c.load(ctx, 0)
+	if u := unusable(err); u != nil {
+		return lines("state", "unusable", "error", u.Error()), c.Changed(), nil
+	}
 	if err != nil {
 		return nil, time.Time{}, err
 	}

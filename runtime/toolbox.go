@@ -26,6 +26,7 @@ func (c *Conversation) toolNames() ([]string, error) {
 // runner has, and those that are bound to one run.
 func (s *Session) toolbox(r *runner, p store.Prompt) []harness.Tool {
 	list := slices.Clone(r.tools)
+	list = append(list, harness.HistoryTool(past{s}))
 	list = append(list, s.chatTools(r, p)...)
 	return append(list, s.addedTools(r, p, list)...) // last: no name is taken twice
 }

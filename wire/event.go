@@ -119,6 +119,10 @@ type Record struct {
 	Change MessageChange `json:"change,omitempty"`
 	// Error is why an answer does not stand on the platform, or may not.
 	Error string `json:"error,omitempty"`
+	// Session is the name in the path of the session that was asked, or answered.
+	Session string `json:"session,omitempty"`
+	// Trigger is the ts of the message that this answers.
+	Trigger string `json:"trigger,omitempty"`
 }
 
 // Attachment is a file that came with a message.

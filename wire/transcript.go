@@ -26,11 +26,30 @@ const (
 	EntryInfo     = "session_info"
 	EntryCustom   = "custom"
 	EntryCompact  = "compaction"
+	EntryBranch   = "branch_summary"
+	EntryAside    = "custom_message"
+	EntryLabel    = "label"
 )
 
-// CustomReset is the customType of the entry with which a session starts
-// afresh: it has no parent, so nothing before it is in the context.
-const CustomReset = "mikan.reset"
+// The customType of the entries that are mikan's own.
+const (
+	// CustomReset is where a session starts afresh: the entry has no parent, so
+	// nothing before it is in the context.
+	CustomReset = "mikan.reset"
+	// CustomFork is where a fork goes its own way. Its data is a [ForkPoint].
+	CustomFork = "mikan.fork"
+)
+
+// ToolHistory is the tool that looks up the past. What it is asked and what it
+// shows are not looked up in turn.
+const ToolHistory = "history"
+
+// ForkPoint says where a session was forked.
+type ForkPoint struct {
+	Session   string `json:"session"`         // by name
+	SessionID string `json:"sessionId"`       // as in its header
+	Entry     string `json:"entry,omitempty"` // the last one inherited; none: nothing is
+}
 
 // Entry is any later line of a transcript. Entries form a tree by ParentID; the
 // branch in use is the path from the last entry to its root.
@@ -48,11 +67,20 @@ type Entry struct {
 	CustomType    string          `json:"customType,omitempty"`
 	Data          json.RawMessage `json:"data,omitempty"`
 
-	// Of a compaction.
+	// Of a compaction or a branch_summary.
 	Summary      string   `json:"summary,omitempty"`
 	FirstKept    string   `json:"firstKeptEntryId,omitempty"` // the id of the first entry that stays in the context
 	TokensBefore int      `json:"tokensBefore,omitempty"`
 	Details      *Details `json:"details,omitempty"`
+	FromID       string   `json:"fromId,omitempty"` // the last entry of the branch that was left
+
+	// Of a label; an empty one takes the label away.
+	TargetID string `json:"targetId,omitempty"`
+	Label    string `json:"label,omitempty"`
+
+	// Of a custom_message.
+	Content json.RawMessage `json:"content,omitempty"` // text, or parts
+	Display bool            `json:"display,omitempty"` // people see it, too
 }
 
 // Details are the files that the tool calls of a compacted history were about.

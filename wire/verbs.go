@@ -61,9 +61,12 @@ var Verbs = []Verb{
 	{"new", "[name]", AtOffice | AtSession, 0, 1, false, "ends the run first",
 		"Start afresh: the next prompt sees none of the past, which stays in the transcript. At an office with a name: make that session.",
 		"EINVAL: a name at a session. EEXIST: the named session exists."},
-	{"fork", "name", AtOffice | AtSession, 1, 1, false, "from the last settled entry",
-		"Make a session with this one's history up to its last settled entry.",
-		"EEXIST: the named session exists. EINVAL: not a name."},
+	{"fork", "[entry] name", AtOffice | AtSession, 1, 2, false, "from the last settled entry",
+		"Make a session with this one's history up to an entry of its transcript, of any branch: its id is given first. Without one, up to the last settled entry.",
+		"EEXIST: the named session exists. EINVAL: not a name, or no such entry."},
+	{"label", "entry [text]", AtOffice | AtSession, 1, 2, true, "at once",
+		"Give an entry of the transcript a label. Without text, take it away.",
+		"EINVAL: no such entry."},
 	{"model", "provider/model[:level]", AtOffice | AtSession, 1, 1, false, "EBUSY",
 		"Use another model from the next prompt on. At an office it is written to settings.json.",
 		"EINVAL: no such model; the nearest is named. EBUSY: something runs."},
@@ -145,9 +148,7 @@ func ParseLine(w Where, line string) (Line, error) {
 	}
 	args := []string{}
 	if verb.Text {
-		if text := strings.TrimSpace(rest); text != "" {
-			args = []string{text}
-		}
+		args = textFields(rest, verb.Max)
 	} else {
 		var err error
 		if args, err = fields(rest); err != nil {
@@ -175,6 +176,21 @@ func unknownVerb(w Where, name string) error {
 		names = append(names, v.Name)
 	}
 	return fmt.Errorf("unknown verb %q%s; the verbs here are %s", name, DidYouMean(name, names), strings.Join(names, ", "))
+}
+
+// textFields splits s into at most n fields, the last of which is the rest as it
+// is.
+func textFields(s string, n int) []string {
+	list := []string{}
+	for s = strings.TrimSpace(s); s != ""; {
+		i := strings.IndexAny(s, " \t")
+		if len(list) == n-1 || i < 0 {
+			return append(list, s)
+		}
+		list = append(list, s[:i])
+		s = strings.TrimSpace(s[i:])
+	}
+	return list
 }
 
 // fields splits s at blanks; a part in single quotes is taken as it is, and two

@@ -20,6 +20,9 @@ func TestParseLine(t *testing.T) {
 		{AtOffice, "stop\tall", "stop", []string{"all"}},
 		{AtOffice, "fork 'it''s me'", "fork", []string{"it's me"}},
 		{AtOffice, "new ''", "new", []string{""}},
+		{AtSession, "fork 0000002a side", "fork", []string{"0000002a", "side"}},
+		{AtSession, "label  0000002a   it's  good ", "label", []string{"0000002a", "it's  good"}},
+		{AtSession, "label 0000002a", "label", []string{"0000002a"}},
 		{AtRoot, "debug on", "debug", []string{"on"}},
 	} {
 		l, err := ParseLine(c.where, c.line)
@@ -35,6 +38,8 @@ func TestParseLine(t *testing.T) {
 		"prompt   ":     "usage: prompt text",
 		"stop a b":      "usage: stop [session|all]",
 		"fork 'a":       "a quote is not closed",
+		"fork a b c":    "usage: fork [entry] name",
+		"label":         "usage: label entry [text]",
 		"shutdown":      "unknown verb",
 		"model a/b c/d": "usage: model provider/model[:level]",
 	} {

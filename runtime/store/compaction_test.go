@@ -86,12 +86,12 @@ func TestFork_before_a_compaction_does_not_see_it(t *testing.T) {
 	if _, err := db.Compact(ctx, s.ID, Compaction{Entry: wire.Entry{Summary: "sum"}, Keep: 1}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	early, err := db.Fork(ctx, "main", "early", "/office", time.Now())
+	early, err := db.Fork(ctx, "main", "", "early", "/office", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	settle(t, db, s.ID)
-	late, err := db.Fork(ctx, "main", "late", "/office", time.Now())
+	late, err := db.Fork(ctx, "main", "", "late", "/office", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

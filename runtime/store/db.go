@@ -17,8 +17,11 @@ import (
 // ApplicationID marks a database as mikan's (PRAGMA application_id): "mika".
 const ApplicationID = 0x6d696b61
 
-// ErrForeign is returned for a database that is not mikan's.
-var ErrForeign = errors.New("the database belongs to another program")
+// The errors of a database that is not mikan's, or not this mikan's.
+var (
+	ErrForeign = errors.New("the database belongs to another program")
+	ErrNewer   = errors.New("the database is newer than this program")
+)
 
 // DB is the store of one office.
 type DB struct {
@@ -135,10 +138,25 @@ CREATE TABLE outbox (                   -- what is to stand on the platform
 CREATE INDEX outbox_open ON outbox(id) WHERE state IN ('waiting', 'sent');
 CREATE INDEX outbox_lost ON outbox(session, id) WHERE state IN ('failed', 'unknown') AND NOT told;
 `, `
--- what limits and guards need to know of a prompt
-ALTER TABLE prompt ADD COLUMN origin TEXT NOT NULL DEFAULT '';   -- what made it, if no person waits for it
-ALTER TABLE prompt ADD COLUMN spent  TEXT NOT NULL DEFAULT '';   -- what its run has used: JSON
-ALTER TABLE prompt ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0; -- of the daemon, in a row, while it was at the head of its queue
+-- Forks from any entry.
+CREATE TABLE branch (                   -- where a session has started afresh
+	session INTEGER NOT NULL REFERENCES session(id),
+	root    INTEGER NOT NULL,           -- the first entry of the branch
+	PRIMARY KEY (session, root)
+) STRICT, WITHOUT ROWID;
+INSERT INTO branch SELECT session, seq FROM entry WHERE json_extract(CAST(line AS TEXT), '$.customType') = 'mikan.reset';
+
+-- The words of what is kept, for the search. The text itself is in the lines.
+CREATE VIRTUAL TABLE entry_words USING fts5(words, content='', columnsize=0, tokenize='ascii');
+CREATE VIRTUAL TABLE record_words USING fts5(words, content='', columnsize=0, tokenize='ascii');
+INSERT INTO entry_words(rowid, words) SELECT seq, mikan_entry_words(line) FROM entry;
+INSERT INTO record_words(rowid, words) SELECT seq, mikan_record_words(line) FROM record;
+CREATE TRIGGER entry_inserted AFTER INSERT ON entry BEGIN
+	INSERT INTO entry_words(rowid, words) SELECT new.seq, w FROM (SELECT mikan_entry_words(new.line) AS w) WHERE w != '';
+END;
+CREATE TRIGGER record_inserted AFTER INSERT ON record BEGIN
+	INSERT INTO record_words(rowid, words) SELECT new.seq, w FROM (SELECT mikan_record_words(new.line) AS w) WHERE w != '';
+END;
 
 -- compactions
 CREATE TABLE compaction (               -- the entries that are one
@@ -147,15 +165,69 @@ CREATE TABLE compaction (               -- the entries that are one
 	kept    INTEGER NOT NULL,           -- the first entry that stays in the context
 	PRIMARY KEY (session, seq)
 ) STRICT, WITHOUT ROWID;
+
+-- What a session hears of the chat. Sessions that have run need not hear what was
+-- said before there was this.
+ALTER TABLE session ADD COLUMN heard INTEGER NOT NULL DEFAULT 0; -- the last record that it has been given, or need not be
+ALTER TABLE prompt  ADD COLUMN record INTEGER NOT NULL DEFAULT 0; -- its record
+ALTER TABLE prompt  ADD COLUMN memory TEXT NOT NULL DEFAULT '';   -- what its session's was then
+ALTER TABLE prompt  ADD COLUMN ending INTEGER NOT NULL DEFAULT 0; -- the last entry of its run
+ALTER TABLE record  ADD COLUMN voice  INTEGER NOT NULL DEFAULT 0; -- 0: nobody's, 1: somebody's, 2: ours
+ALTER TABLE record  ADD COLUMN thread TEXT NOT NULL DEFAULT '';   -- the suffix of the session that is to hear it
+ALTER TABLE record  ADD COLUMN ts     TEXT NOT NULL DEFAULT '';   -- the platform's id of the message
+ALTER TABLE record  ADD COLUMN change TEXT NOT NULL DEFAULT '';
+ALTER TABLE record  ADD COLUMN prompt INTEGER NOT NULL DEFAULT 0; -- that it is, or answers
+UPDATE record SET
+	thread = coalesce(CAST(line AS TEXT) ->> 'threadTs', ''),
+	ts     = CAST(line AS TEXT) ->> 'ts',
+	change = coalesce(CAST(line AS TEXT) ->> 'change', ''),
+	voice  = CASE
+		WHEN CAST(line AS TEXT) ->> 'error' IS NOT NULL OR ltrim(CAST(line AS TEXT) ->> 'text') LIKE '/%' THEN 0
+		WHEN CAST(line AS TEXT) ->> 'change' = 'deleted' THEN 1
+		WHEN trim(CAST(line AS TEXT) ->> 'text') = '' THEN 0
+		WHEN CAST(line AS TEXT) ->> 'user' = 'bot' THEN 2
+		ELSE 1 END;
+UPDATE session SET heard = (SELECT coalesce(max(seq), 0) FROM record) WHERE leaf != 0;
+CREATE INDEX prompt_record ON prompt(session, record) WHERE state = 'queued';
+CREATE INDEX record_voice ON record(thread, seq) WHERE voice != 0;
+CREATE INDEX record_ts ON record(ts, seq) WHERE ts != '';
+CREATE INDEX record_time ON record(time);
+
+-- what limits and guards need to know of a prompt
+ALTER TABLE prompt ADD COLUMN origin TEXT NOT NULL DEFAULT '';   -- what made it, if no person waits for it
+ALTER TABLE prompt ADD COLUMN spent  TEXT NOT NULL DEFAULT '';   -- what its run has used: JSON
+ALTER TABLE prompt ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0; -- of the daemon, in a row, while it was at the head of its queue
 `}
 
-// Create opens the store at path, making it if it is not there.
+// Create opens the store at path, making it if it is not there. Where a damaged
+// one was set aside it makes none: that is an [*Unusable].
 func Create(ctx context.Context, path string) (*DB, error) {
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return Open(ctx, path)
+	}
+	if err := missing(path, nil); err != nil {
+		return nil, err
+	}
+	// Without this an empty file is a damaged store, with it one in the making.
+	if err := os.WriteFile(path+making, nil, 0o600); err != nil {
+		return nil, err
+	}
 	db, err := create(ctx, path, migrations)
 	if err != nil {
 		return nil, err
 	}
-	return &DB{db}, nil
+	return &DB{db}, made(path)
+}
+
+// making is behind the name of the file that stands beside a store while it is
+// made.
+const making = ".making"
+
+func made(path string) error {
+	if err := os.Remove(path + making); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Open opens the store at path, which must be there.
@@ -235,7 +307,7 @@ func migrate(ctx context.Context, db *sql.DB, migrations []string) error {
 	case app != ApplicationID:
 		return ErrForeign
 	case version > len(migrations):
-		return fmt.Errorf("version %d of the database is newer than this program, which knows %d", version, len(migrations))
+		return fmt.Errorf("%w: it has version %d, and up to %d is known; use the mikan that wrote it, or a newer one", ErrNewer, version, len(migrations))
 	case version == len(migrations):
 		return nil
 	}

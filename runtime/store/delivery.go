@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"time"
 
 	"mikan/wire"
 )
@@ -63,13 +64,26 @@ func (db *DB) arrive(ctx context.Context, m wire.InMessage, name, cwd string, p 
 				return err
 			}
 		}
-		if seen == recorded {
-			return nil
-		}
-		a.Record = recordOf(m)
-		return addJSON(ctx, tx, p.Accepted, a.Record)
+		return a.record(ctx, tx, m, seen == recorded, p.Accepted)
 	})
 	return a, err
+}
+
+// record adds the record of m to the log, unless it is there, and ties it to the
+// prompt that m has become.
+func (a *Arrival) record(ctx context.Context, tx *sql.Tx, m wire.InMessage, there bool, at time.Time) (err error) {
+	if there {
+		err = tx.QueryRowContext(ctx, `UPDATE record SET prompt = ? WHERE seq = (SELECT max(seq) FROM record WHERE ts = ? AND change = '')
+			RETURNING seq`, a.Prompt.ID, m.TS).Scan(&a.Prompt.record)
+	} else {
+		a.Record = recordOf(m)
+		a.Record.Session = a.Session.Name
+		a.Prompt.record, err = addRecord(ctx, tx, at, a.Record, place{voice: voiceOf(*a.Record), thread: m.Thread, ts: m.TS, prompt: a.Prompt.ID})
+	}
+	if err != nil || a.Prompt.ID == 0 {
+		return err
+	}
+	return setRecord(ctx, tx, a.Prompt)
 }
 
 // sight is how much of a message is known.

@@ -44,10 +44,3 @@ func (db *DB) LogSize(ctx context.Context) (int64, time.Time, error) {
 func (db *DB) ReadLog(ctx context.Context, p []byte, off int64) (int, error) {
 	return db.readLines(ctx, p, off, `SELECT end, line FROM record WHERE end > ? ORDER BY end`)
 }
-
-// addRecord appends a line, which ends in a newline, to the platform log.
-func addRecord(ctx context.Context, tx *sql.Tx, t time.Time, line []byte) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO record(end, time, line)
-		VALUES ((SELECT coalesce(max(end), 0) FROM record) + ?, ?, ?)`, len(line), t.UnixMilli(), line)
-	return err
-}

@@ -107,7 +107,15 @@ func (db *DB) FinishPost(ctx context.Context, p Post, now time.Time) (wire.Recor
 		if _, err := tx.ExecContext(ctx, `UPDATE outbox SET state = ?, ts = ?, error = ?, tries = ? WHERE id = ?`, p.State, p.TS, p.Error, p.Tries, p.ID); err != nil {
 			return err
 		}
-		return addJSON(ctx, tx, now, &r)
+		if p.Prompt == 0 {
+			_, err := addRecord(ctx, tx, now, &r, place{thread: p.Thread, ts: p.TS})
+			return err
+		}
+		asked, err := scanPrompt(tx.QueryRowContext(ctx, `SELECT `+promptColumns+` FROM prompt WHERE id = ?`, p.Prompt))
+		if err != nil {
+			return err
+		}
+		return addAnswer(ctx, tx, now, &r, asked, p.TS)
 	})
 	return r, err
 }
@@ -163,7 +171,8 @@ func (db *DB) Said(ctx context.Context, key string, r wire.Record, now time.Time
 			}
 		}
 		made = &r
-		return addJSON(ctx, tx, now, made)
+		_, err = addRecord(ctx, tx, now, made, place{voice: ours, thread: made.ThreadTS, ts: made.TS})
+		return err
 	})
 	return made, r.TS, err
 }

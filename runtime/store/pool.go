@@ -10,6 +10,10 @@ import (
 // Pool opens stores when they are first used and keeps at most a fixed number
 // open. It is safe for use by many goroutines.
 type Pool struct {
+	// Aside, if it is set before the first use, is told of each store that was
+	// moved aside.
+	Aside func(*Unusable)
+
 	limit int
 
 	mu     sync.Mutex
@@ -24,7 +28,7 @@ var ErrClosed = errors.New("the stores are closed")
 type pooled struct {
 	ready chan struct{} // closed when db and err are set
 	db    *DB
-	err   error
+	err   error // later also that the store was found damaged
 	users int
 	idle  time.Time // since when, if users is 0
 }
@@ -36,17 +40,51 @@ func NewPool(limit int) *Pool {
 
 // Use calls f with the store at path, which is opened if it is not open. When
 // the limit is reached it closes the store that has been idle for longest, or
-// waits for one to become idle.
+// waits for one to become idle. A store that is damaged is moved aside, as soon as
+// nobody uses it; the error is an [*Unusable] from then on.
 func (p *Pool) Use(ctx context.Context, path string, f func(*DB) error) error {
 	e, err := p.get(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer p.release(path, e)
-	if e.err != nil {
-		return e.err
+	if err := p.failure(e); err != nil {
+		return err
 	}
-	return f(e.db)
+	err = f(e.db)
+	if damaged(err) {
+		err = p.condemn(path, e, err)
+	}
+	return err
+}
+
+func (p *Pool) failure(e *pooled) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return e.err
+}
+
+// condemn lets nobody use a store any more that has turned out to be damaged.
+func (p *Pool) condemn(path string, e *pooled, why error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e.err == nil {
+		e.err = &Unusable{Path: path, Err: why}
+	}
+	return e.err
+}
+
+// bury closes a condemned store and moves it aside.
+func (p *Pool) bury(path string, db *DB, why error) {
+	p.tell(errors.Join(db.Close(), setAside(path, why, time.Now())))
+}
+
+// tell passes on that a store was moved aside.
+func (p *Pool) tell(err error) {
+	var u *Unusable
+	if p.Aside != nil && errors.As(err, &u) && u.Aside != "" && u.Err != nil {
+		p.Aside(u)
+	}
 }
 
 func (p *Pool) get(ctx context.Context, path string) (*pooled, error) {
@@ -67,8 +105,9 @@ func (p *Pool) get(ctx context.Context, path string) (*pooled, error) {
 			p.open[path] = e
 			p.mu.Unlock()
 			// Others may wait for this one, so ctx does not end it.
-			e.db, e.err = Open(context.WithoutCancel(ctx), path)
+			e.db, e.err = openSound(context.WithoutCancel(ctx), path)
 			close(e.ready)
+			p.tell(e.err)
 			return e, nil
 		}
 		victim, freed := p.takeIdle(), p.freed
@@ -105,6 +144,13 @@ func (p *Pool) takeIdle() *DB {
 
 func (p *Pool) release(path string, e *pooled) {
 	p.mu.Lock()
+	if e.users == 1 && e.err != nil && e.db != nil {
+		db, why := e.db, errors.Unwrap(e.err)
+		e.db = nil
+		p.mu.Unlock()
+		p.bury(path, db, why) // the store is still in use, so that nobody opens it meanwhile
+		p.mu.Lock()
+	}
 	e.users--
 	idle := e.users == 0
 	over := idle && (e.err != nil || p.closed)
@@ -117,7 +163,7 @@ func (p *Pool) release(path string, e *pooled) {
 		delete(p.open, path)
 	}
 	p.mu.Unlock()
-	if over && e.err == nil {
+	if over && e.db != nil {
 		e.db.Close() // Pool.Close has returned: nobody is left to tell
 	}
 }

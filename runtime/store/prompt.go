@@ -60,7 +60,10 @@ type Prompt struct {
 	Accepted time.Time
 	Ended    time.Time
 
-	began int64 // the first entry of its run
+	began  int64  // the first entry of its run
+	record int64  // its record in the log
+	ending int64  // the last entry of its run
+	memory string // what [Session.Memory] was when it left the queue
 }
 
 // TS is the prompt's id as the log and the feed give it.
@@ -69,13 +72,13 @@ func (p Prompt) TS() string { return strconv.FormatInt(p.ID, 10) }
 // Autonomous reports whether no person waits for the answer.
 func (p Prompt) Autonomous() bool { return p.Origin != "" }
 
-const promptColumns = `id, session, kind, actor, name, source, thread, reply, origin, text, state, run, outcome, error, answer, final, began, accepted, ended`
+const promptColumns = `id, session, kind, actor, name, source, thread, reply, origin, text, state, run, outcome, error, answer, final, began, record, ending, memory, accepted, ended`
 
 func scanPrompt(row interface{ Scan(...any) error }) (Prompt, error) {
 	var p Prompt
 	var accepted, ended int64
 	err := row.Scan(&p.ID, &p.Session, &p.Kind, &p.Actor, &p.Name, &p.Source, &p.Thread, &p.Reply, &p.Origin, &p.Text, &p.State, &p.Run, &p.Outcome, &p.Error, &p.Answer, &p.Final,
-		&p.began, &accepted, &ended)
+		&p.began, &p.record, &p.ending, &p.memory, &accepted, &ended)
 	p.Accepted, p.Ended = time.UnixMilli(accepted), time.UnixMilli(ended)
 	return p, err
 }
@@ -89,8 +92,17 @@ func (db *DB) Accept(ctx context.Context, p Prompt) (Prompt, wire.Record, error)
 		if p, err = enqueue(ctx, tx, p); err != nil {
 			return err
 		}
-		r = wire.Record{TS: p.TS(), User: p.Actor, UserName: p.Name, Text: p.Text}
-		return addJSON(ctx, tx, p.Accepted, &r)
+		name, err := sessionName(ctx, tx, p.Session)
+		if err != nil {
+			return err
+		}
+		suffix, _ := wire.SessionSuffix(name)
+		r = wire.Record{TS: p.TS(), User: p.Actor, UserName: p.Name, Text: p.Text, Session: name}
+		p.record, err = addRecord(ctx, tx, p.Accepted, &r, place{voice: voiceOf(r), thread: suffix, prompt: p.ID})
+		if err != nil {
+			return err
+		}
+		return setRecord(ctx, tx, p)
 	})
 	return p, r, err
 }
@@ -117,19 +129,6 @@ func enqueue(ctx context.Context, tx *sql.Tx, p Prompt) (Prompt, error) {
 	}
 	p.ID, err = res.LastInsertId()
 	return p, err
-}
-
-// addJSON adds r, which was made at t, to the log.
-func addJSON(ctx context.Context, tx *sql.Tx, t time.Time, r *wire.Record) error {
-	r.Date = wire.Stamp(t)
-	if r.Attachments == nil {
-		r.Attachments = []wire.Attachment{}
-	}
-	line, err := jsonLine(r)
-	if err != nil {
-		return err
-	}
-	return addRecord(ctx, tx, t, line)
 }
 
 // Next returns the prompt that a session is to run next: a steer or followup
@@ -256,11 +255,12 @@ func (db *DB) onePrompt(ctx context.Context, where string, args ...any) (Prompt,
 }
 
 // Told is what a session's model has been told besides messages: its system
-// prompt, a digest of what that prompt would be by now, and the last of the
-// answers that are not on the platform.
+// prompt, a digest of what that prompt would be by now, the last of the answers
+// that are not on the platform, and the last record that it has heard.
 type Told struct {
 	System, Memory string
 	Lost           int64
+	Heard          int64
 }
 
 // Begin takes prompts out of the queue, into the run of the prompt run, and
@@ -279,18 +279,43 @@ func (db *DB) Begin(ctx context.Context, run int64, taken []Prompt, msgs []wire.
 				return errors.Join(err, fmt.Errorf("prompt %d is not queued", p.ID))
 			}
 		}
+		if err := silence(ctx, tx, taken, msgs); err != nil {
+			return err
+		}
 		if told != (Told{}) {
 			if err := tell(ctx, tx, session, told); err != nil {
 				return err
 			}
 		}
+		_, err := tx.ExecContext(ctx, `UPDATE prompt SET memory = (SELECT memory FROM session WHERE id = ?1)
+			WHERE session = ?1 AND state = 'running' AND run = ?2`, session, run)
+		if err != nil {
+			return err
+		}
 		return appendMessages(ctx, tx, session, msgs, now)
 	})
 }
 
+// silence keeps from the other sessions what a hook has changed in the prompts
+// that were taken: their records still have it. msgs has a user message for each.
+func silence(ctx context.Context, tx *sql.Tx, taken []Prompt, msgs []wire.Message) error {
+	for _, m := range msgs {
+		if m.Role != wire.User || len(taken) == 0 {
+			continue
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE record SET voice = 0
+			WHERE seq = (SELECT record FROM prompt WHERE id = ? AND substr(?, -length(text)) != text)`, taken[0].ID, m.PlainText())
+		if err != nil {
+			return err
+		}
+		taken = taken[1:]
+	}
+	return nil
+}
+
 // tell notes what a session's model has been told.
 func tell(ctx context.Context, tx *sql.Tx, session int64, told Told) error {
-	if _, err := tx.ExecContext(ctx, `UPDATE session SET system = ?, memory = ? WHERE id = ?`, told.System, told.Memory, session); err != nil {
+	if _, err := tx.ExecContext(ctx, `UPDATE session SET system = ?, memory = ?, heard = max(heard, ?) WHERE id = ?`, told.System, told.Memory, told.Heard, session); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE outbox SET told = 1 WHERE session = ? AND id <= ? AND state IN ('failed', 'unknown') AND NOT told`, session, told.Lost)
@@ -327,6 +352,7 @@ type Settlement struct {
 	Lost    []wire.Message // attempts of model calls that count, and are in no message
 	Post    string         // for the platform, if the prompt came by one; instead of Text
 	Key     string         // of the post
+	Refused bool           // a hook has refused the prompt: no session is to hear it
 }
 
 // Settle records how a run ended: its last messages, the outcome of every prompt
@@ -356,7 +382,7 @@ func (db *DB) Settle(ctx context.Context, s Settlement, now time.Time) (*wire.Re
 		if err := spend(ctx, tx, s.Run, s.Spent); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE session SET settled = leaf, changed = ? WHERE id = ?`, now.UnixMilli(), s.Session); err != nil {
+		if err := endRun(ctx, tx, s, now); err != nil {
 			return err
 		}
 		p, err := scanPrompt(tx.QueryRowContext(ctx, `SELECT `+promptColumns+` FROM prompt WHERE id = ?`, s.Run))
@@ -368,10 +394,25 @@ func (db *DB) Settle(ctx context.Context, s Settlement, now time.Time) (*wire.Re
 		case s.Text == "":
 			return nil
 		}
-		r = &wire.Record{TS: strconv.FormatInt(s.Run, 10), User: "bot", Text: s.Text, IsBot: true}
-		return addJSON(ctx, tx, now, r)
+		r = &wire.Record{TS: p.TS(), User: "bot", Text: s.Text, IsBot: true}
+		return addAnswer(ctx, tx, now, r, p, "")
 	})
 	return r, err
+}
+
+// endRun notes where a run has ended. A prompt that a hook refused, or that was
+// stopped before it began, is not heard any more.
+func endRun(ctx context.Context, tx *sql.Tx, s Settlement, now time.Time) error {
+	if _, err := tx.ExecContext(ctx, `UPDATE session SET settled = leaf, changed = ? WHERE id = ?`, now.UnixMilli(), s.Session); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE prompt SET ending = (SELECT leaf FROM session WHERE id = ?2)
+		WHERE session = ?2 AND settled = (SELECT settled FROM prompt WHERE id = ?1) AND began != 0`, s.Run, s.Session)
+	if err != nil || !s.Refused && s.Outcome != wire.Stopped {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE record SET voice = 0 WHERE seq = (SELECT record FROM prompt WHERE id = ? AND began = 0)`, s.Run)
+	return err
 }
 
 // RunMessages returns what a session has of the run that p is in, from its first

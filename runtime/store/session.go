@@ -13,9 +13,10 @@ import (
 	"mikan/wire"
 )
 
-// The errors of a session look-up.
+// The errors of a look-up of sessions and entries.
 var (
 	ErrNoSession     = errors.New("no such session")
+	ErrNoEntry       = errors.New("no such entry")
 	ErrSessionExists = errors.New("the session exists")
 	ErrBusy          = errors.New("something runs or waits")
 )
@@ -35,15 +36,19 @@ type Session struct {
 	Changed  time.Time
 
 	base, root, leaf, settled int64
+	heard                     int64 // the last record that it has been given, or need not be
 }
 
-const sessionColumns = `id, name, title, archived, size, model, thinking, system, memory, renew, changed, base, root, leaf, settled`
+// Unused reports whether the session has no entries, of its own or inherited.
+func (s Session) Unused() bool { return s.leaf == 0 }
+
+const sessionColumns = `id, name, title, archived, size, model, thinking, system, memory, renew, changed, base, root, leaf, settled, heard`
 
 func scanSession(row interface{ Scan(...any) error }) (Session, error) {
 	var s Session
 	var ms int64
 	err := row.Scan(&s.ID, &s.Name, &s.Title, &s.Archived, &s.Size, &s.Model, &s.Thinking, &s.System, &s.Memory, &s.Renew, &ms,
-		&s.base, &s.root, &s.leaf, &s.settled)
+		&s.base, &s.root, &s.leaf, &s.settled, &s.heard)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, ErrNoSession
 	}
@@ -133,74 +138,6 @@ func insertSession(ctx context.Context, tx *sql.Tx, name string, h wire.Header, 
 	return sessionNamed(ctx, tx, name)
 }
 
-// Fork makes a session that inherits the branch in use of from up to its last
-// settled entry, by reference: it costs the same however long the history is.
-// Of a session that is about to begin a new branch it inherits nothing.
-func (db *DB) Fork(ctx context.Context, from, name, cwd string, now time.Time) (Session, error) {
-	var s Session
-	err := inTx(ctx, db.sql, func(tx *sql.Tx) error {
-		src, err := sessionNamed(ctx, tx, from)
-		if err != nil {
-			return err
-		}
-		if _, err := sessionNamed(ctx, tx, name); err == nil {
-			return ErrSessionExists
-		} else if !errors.Is(err, ErrNoSession) {
-			return err
-		}
-		var header []byte
-		if err := tx.QueryRowContext(ctx, `SELECT header FROM session WHERE id = ?`, src.ID).Scan(&header); err != nil {
-			return err
-		}
-		var parent wire.Header
-		if err := json.Unmarshal(header, &parent); err != nil {
-			return err
-		}
-		if s, err = insertSession(ctx, tx, name, wire.Header{Cwd: cwd, ParentSession: parent.ID}, now); err != nil {
-			return err
-		}
-		if src.Renew {
-			return nil // the next prompt there will see nothing of it either
-		}
-		if err := inherit(ctx, tx, src, s); err != nil {
-			return err
-		}
-		s, err = sessionNamed(ctx, tx, name)
-		return err
-	})
-	return s, err
-}
-
-// inherit gives s the segments of src's branch in use up to its last settled
-// entry.
-func inherit(ctx context.Context, tx *sql.Tx, src, s Session) error {
-	parts, err := segments(ctx, tx, src)
-	if err != nil {
-		return err
-	}
-	at := s.Size
-	for ord, p := range parts {
-		if p.last = min(p.last, src.settled); p.last < p.first {
-			continue
-		}
-		from, to, err := span(ctx, tx, p)
-		if err != nil {
-			return err
-		}
-		if to == from {
-			continue
-		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO segment(session, ord, source, first, last, at, shift) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			s.ID, ord, p.source, p.first, p.last, at, at-from); err != nil {
-			return err
-		}
-		at += to - from
-	}
-	_, err = tx.ExecContext(ctx, `UPDATE session SET base = ?, size = ?, leaf = ?, settled = ?, model = ?, thinking = ?, system = ?, memory = ? WHERE id = ?`,
-		at, at, src.settled, src.settled, src.Model, src.Thinking, src.System, src.Memory, s.ID)
-	return err
-}
-
 // Change is what a person sets of a session; nil leaves it as it is.
 type Change struct {
 	Title, Model, Thinking *string
@@ -233,9 +170,10 @@ func (db *DB) ArchiveSession(ctx context.Context, id int64, now time.Time) error
 	return nil
 }
 
-// Renew notes that a session is to begin a new branch before its next run.
+// Renew notes that a session is to begin a new branch before its next run, and
+// that it has no need of what was said in the chat until now.
 func (db *DB) Renew(ctx context.Context, session int64) error {
-	_, err := db.sql.ExecContext(ctx, `UPDATE session SET renew = 1 WHERE id = ?`, session)
+	_, err := db.sql.ExecContext(ctx, `UPDATE session SET renew = 1, heard = (SELECT coalesce(max(seq), 0) FROM record) WHERE id = ?`, session)
 	return err
 }
 
@@ -247,7 +185,10 @@ func reset(ctx context.Context, tx *sql.Tx, session int64, now time.Time) error 
 	if err := appendEntries(ctx, tx, session, now, []wire.Entry{{Type: wire.EntryCustom, CustomType: wire.CustomReset}}); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE session SET root = leaf, settled = leaf WHERE id = ?`, session)
+	if _, err := tx.ExecContext(ctx, `UPDATE session SET root = leaf, settled = leaf WHERE id = ?`, session); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO branch(session, root) SELECT id, root FROM session WHERE id = ?`, session)
 	return err
 }
 

@@ -157,7 +157,7 @@ func TestInvariant_session_format_compatibility(t *testing.T) {
 				m.settled, m.after, m.open = clone(m.live), clone(m.seen), false
 			case 3, 4:
 				name := fmt.Sprintf("fork%d", i)
-				s, err := db.Fork(ctx, m.name, name, "/office", time.Now())
+				s, err := db.Fork(ctx, m.name, "", name, "/office", time.Now())
 				if err != nil {
 					rt.Fatal(err)
 				}
@@ -329,11 +329,11 @@ func TestFork_costs_the_same_however_long_the_history_is(t *testing.T) {
 		return n
 	}
 	before := count()
-	if _, err := db.Fork(ctx, "main", "side", "/office", time.Now()); err != nil {
+	if _, err := db.Fork(ctx, "main", "", "side", "/office", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if grown := count() - before; grown != 1 {
-		t.Fatalf("a fork added %d rows, want 1", grown)
+	if grown := count() - before; grown != 3 {
+		t.Fatalf("a fork added %d rows, want 3: a segment and two entries", grown)
 	}
 }
 
@@ -432,7 +432,7 @@ func TestFork_of_what_begins_anew_inherits_nothing(t *testing.T) {
 	if err := db.Renew(ctx, s.ID); err != nil {
 		t.Fatal(err)
 	}
-	f, err := db.Fork(ctx, "main", "side", "/office", time.Now())
+	f, err := db.Fork(ctx, "main", "", "side", "/office", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
