@@ -308,14 +308,14 @@ func TestFault_C4_one_turn_that_is_too_large_is_shortened_for_the_request(t *tes
 }
 
 func TestFault_C5_a_small_model_does_not_compact_from_the_first_token(t *testing.T) {
-	b := newBench(Tools(nil), says(text("one")), says(text("two")))
+	b := newBench(Tools(nil, nil), says(text("one")), says(text("two")))
 	b.Model.Window, b.System = 8192, strings.Repeat("word ", 800)
 	b.journal.msgs = exchanges(1)
 	if e := b.Do(context.Background()); e.Outcome != wire.OK || len(b.compactions()) != 0 {
 		t.Fatalf("%+v", e)
 	}
 	// But it does before its window is full, and leaves room to work in.
-	b = newBench(Tools(nil), says(text("summary")), says(text("two")))
+	b = newBench(Tools(nil, nil), says(text("summary")), says(text("two")))
 	b.Model.Window, b.System = 8192, strings.Repeat("word ", 800)
 	b.journal.msgs = exchanges(6)
 	if e := b.Do(context.Background()); e.Outcome != wire.OK || len(b.compactions()) != 1 || len(b.script.requests[1].Messages) < 3 {

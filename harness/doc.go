@@ -21,6 +21,7 @@
 // directories that the agent can write. [UserText] makes a person's message
 // into what the model sees.
 //
-// Package harness/models knows which models exist and how to reach them;
+// Package harness/subagents is the tool with which a run has other runs work for
+// it. Package harness/models knows which models exist and how to reach them;
 // harness/anthropic, harness/openai and harness/demo are the providers.
 package harness

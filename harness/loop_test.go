@@ -116,7 +116,7 @@ func TestFault_H8_steer_waits_for_the_results(t *testing.T) {
 }
 
 func TestAnUnknownToolNamesTheNearest(t *testing.T) {
-	tools := Tools(nil)
+	tools := Tools(nil, nil)
 	b := newBench(tools, says(call("a", "bsah", "{}")), says(text("ok")))
 	e := b.Do(context.Background())
 	r := b.journal.msgs[2]

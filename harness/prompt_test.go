@@ -27,7 +27,7 @@ func golden(t *testing.T, name, got string) {
 
 func fullPrompt() PromptInput {
 	var specs []ToolSpec
-	for _, tool := range Tools(nil) {
+	for _, tool := range Tools(nil, nil) {
 		specs = append([]ToolSpec{tool.ToolSpec}, specs...)
 	}
 	return PromptInput{
@@ -58,7 +58,7 @@ func TestFault_C6_the_prompt_is_the_same_bytes_each_time(t *testing.T) {
 			t.Fatal("the prompt differs from one time to the next")
 		}
 	}
-	tools, again := Tools(nil), Tools(nil)
+	tools, again := Tools(nil, nil), Tools(nil, nil)
 	for i := range tools {
 		if cmp.Diff(tools[i].ToolSpec, again[i].ToolSpec) != "" {
 			t.Errorf("tool %d differs", i)

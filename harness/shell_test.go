@@ -101,7 +101,7 @@ func (s *shell) use(t *testing.T, name, args string) (Result, error) {
 
 func (s *shell) useCtx(t *testing.T, ctx context.Context, name, args string, progress func(string)) (Result, error) {
 	t.Helper()
-	for _, tool := range Tools(s) {
+	for _, tool := range Tools(s, nil) {
 		if tool.Name == name {
 			return tool.Run(ctx, []byte(args), progress)
 		}

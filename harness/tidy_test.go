@@ -25,7 +25,7 @@ func TestFault_H4_arguments_always_object(t *testing.T) {
 		`{"path":["a"]}`:               "bad arguments: path cannot be a JSON array",
 		`{"path":"a","offset":"many"}`: `bad arguments: "many" is not a number`,
 	} {
-		b := newBench(Tools(newShell(t)), says(call("a", "read", args)), says(text("ok")))
+		b := newBench(Tools(newShell(t), nil), says(call("a", "read", args)), says(text("ok")))
 		e := b.Do(context.Background())
 		lawful(t, b.all(e))
 		lawful(t, b.script.requests[1].Messages)

@@ -16,7 +16,7 @@ const editSchema = `{"type":"object","properties":{` +
 	`"newText":{"type":"string","description":"The text to put in its place"}},` +
 	`"required":["label","path","oldText","newText"],"additionalProperties":false}`
 
-func editTool(c Computer) Tool {
+func editTool(c Computer, w *Writers) Tool {
 	return Tool{
 		ToolSpec: ToolSpec{
 			Name: "edit",
@@ -25,7 +25,7 @@ func editTool(c Computer) Tool {
 			Schema: json.RawMessage(editSchema),
 		},
 		Run: func(ctx context.Context, args json.RawMessage, _ func(string)) (Result, error) {
-			return edit(ctx, c, args)
+			return edit(ctx, c, w, args)
 		},
 	}
 }
@@ -36,7 +36,7 @@ const maxEdit = 10 << 20
 // bom marks a text as UTF-8; it is not part of the text.
 const bom = "\uFEFF"
 
-func edit(ctx context.Context, c Computer, args json.RawMessage) (Result, error) {
+func edit(ctx context.Context, c Computer, w *Writers, args json.RawMessage) (Result, error) {
 	var a struct {
 		Path *string `json:"path"`
 		Old  *string `json:"oldText"`
@@ -51,6 +51,11 @@ func edit(ctx context.Context, c Computer, args json.RawMessage) (Result, error)
 	if err := present("path", *a.Path); err != nil {
 		return Result{}, err
 	}
+	release, err := w.hold(ctx, c, *a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	defer release()
 	content, err := readWhole(ctx, c, *a.Path)
 	if err != nil {
 		return Result{}, err

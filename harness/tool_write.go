@@ -15,7 +15,7 @@ const writeSchema = `{"type":"object","properties":{` +
 	`"content":{"type":"string","description":"The whole content of the file"}},` +
 	`"required":["label","path","content"],"additionalProperties":false}`
 
-func writeTool(c Computer) Tool {
+func writeTool(c Computer, w *Writers) Tool {
 	return Tool{
 		ToolSpec: ToolSpec{
 			Name:        "write",
@@ -23,12 +23,12 @@ func writeTool(c Computer) Tool {
 			Schema:      json.RawMessage(writeSchema),
 		},
 		Run: func(ctx context.Context, args json.RawMessage, _ func(string)) (Result, error) {
-			return write(ctx, c, args)
+			return write(ctx, c, w, args)
 		},
 	}
 }
 
-func write(ctx context.Context, c Computer, args json.RawMessage) (Result, error) {
+func write(ctx context.Context, c Computer, w *Writers, args json.RawMessage) (Result, error) {
 	var a struct {
 		Path    *string `json:"path"`
 		Content *string `json:"content"`
@@ -42,6 +42,11 @@ func write(ctx context.Context, c Computer, args json.RawMessage) (Result, error
 	if err := present("path", *a.Path); err != nil {
 		return Result{}, err
 	}
+	release, err := w.hold(ctx, c, *a.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	defer release()
 	if err := put(ctx, c, *a.Path, *a.Content); err != nil {
 		return Result{}, err
 	}

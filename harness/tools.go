@@ -17,11 +17,11 @@ const (
 	maxBytes = 50 * 1024
 )
 
-// Tools returns the tools that work on c: bash, edit, read and write. Names,
-// descriptions and schemas are the same bytes each time, so that a provider's
-// cache of them holds.
-func Tools(c Computer) []Tool {
-	return []Tool{bashTool(c), editTool(c), readTool(c), writeTool(c)}
+// Tools returns the tools that work on c: bash, edit, read and write. Those that
+// share w change a file one after the other. Names, descriptions and schemas are
+// the same bytes each time, so that a provider's cache of them holds.
+func Tools(c Computer, w *Writers) []Tool {
+	return []Tool{bashTool(c), editTool(c, w), readTool(c), writeTool(c, w)}
 }
 
 // decode reads the arguments of a call into v. Unknown ones are ignored.

@@ -8,7 +8,7 @@ import (
 
 func TestSchemasAreObjectsThatRequireALabel(t *testing.T) {
 	var names []string
-	for _, tool := range Tools(nil) {
+	for _, tool := range Tools(nil, nil) {
 		names = append(names, tool.Name)
 		var schema struct {
 			Type       string

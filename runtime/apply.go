@@ -222,7 +222,7 @@ func (c *Conversation) Stop(ctx context.Context, which string) error {
 	}
 	s, err := c.Session(ctx, which)
 	if errors.Is(err, fs.NotExist) {
-		return fs.Errorf(fs.NotExist, "stop: no session %q; sessions/ lists them", which)
+		return fs.Errorf(fs.NotExist, "stop: no session %q; sessions/ and tasks/ list them", which)
 	}
 	if err == nil {
 		s.Stop()

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"mikan/fs"
+	"mikan/harness"
 	"mikan/runtime/store"
 	"mikan/wire"
 )
@@ -34,8 +35,9 @@ type Conversation struct {
 	hooks    func() *Hooks // made when they are first asked for
 	tools    func() *Tools // so too
 	asking   questions
-	settings chan struct{} // held while the settings are changed
-	incoming chan struct{} // held while a message of the platform is taken in
+	settings chan struct{}   // held while the settings are changed
+	incoming chan struct{}   // held while a message of the platform is taken in
+	writers  harness.Writers // of the files on its computer
 
 	mu        sync.Mutex
 	sessions  map[string]*Session
@@ -275,18 +277,11 @@ func (c *Conversation) session(row store.Session) *Session {
 	return s
 }
 
-// SessionNames returns the names of the sessions that are not archived.
-func (c *Conversation) SessionNames(ctx context.Context) (names []string, err error) {
-	err = c.use(ctx, func(db *store.DB) error {
-		rows, err := db.Sessions(ctx)
-		for _, r := range rows {
-			if !r.Archived {
-				names = append(names, r.Name)
-			}
-		}
-		return err
-	})
-	return names, err
+// SessionNames returns the names of the sessions that are not archived and no
+// tasks.
+func (c *Conversation) SessionNames(ctx context.Context) ([]string, error) {
+	sessions, _, err := c.names(ctx)
+	return sessions, err
 }
 
 // CreateSession makes an empty session, or brings an archived one back.

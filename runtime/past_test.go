@@ -25,7 +25,7 @@ func lookUp(args string) modeltest.Turn {
 }
 
 // results are the outputs of the tool history in a session.
-func results(t *testing.T, text string) (list []string) {
+func pastResults(t *testing.T, text string) (list []string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		var e wire.Entry
@@ -66,7 +66,7 @@ func TestHistory_finds_what_the_context_has_not(t *testing.T) {
 	if got := answer(t, side, "what is it called?"); got != "found\n" {
 		t.Fatalf("the answer is %q", got)
 	}
-	got := results(t, transcriptOf(t, side))
+	got := pastResults(t, transcriptOf(t, side))
 	for i, want := range [][]string{
 		{"assistant: the cactus is called ヨシダ"}, {"Nothing found."}, {"user: [", "name my plant", "ヨシダ", "started afresh"},
 		{"side (id ", "[current]", "greenhouse"}, {"ann: name my plant"},

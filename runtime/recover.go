@@ -101,6 +101,11 @@ func (c *Conversation) closeInterrupted(ctx context.Context, db *store.DB, row s
 		Answer: strings.Join(texts, "\n\n"), Msgs: harness.Close(msgs, interruptedText),
 		Spent: spent,
 	}
+	if isTask(row.Name) {
+		if resumed, err := c.resume(ctx, db, p, set); resumed || err != nil {
+			return err
+		}
+	}
 	return c.settleAlone(ctx, db, set)
 }
 

@@ -25,7 +25,9 @@ func (s *Session) answerPrompt(base context.Context, p store.Prompt) {
 	t.join(a)
 	end := s.execute(ctx, r, t)
 	tell := func() {}
-	if end.Outcome != wire.Interrupted || s.hasBegun(r) {
+	if end.Outcome == wire.Interrupted && s.isTask() && s.hasBegun(r) {
+		tell = s.suspend(base, p, t, end)
+	} else if end.Outcome != wire.Interrupted || s.hasBegun(r) {
 		tell = s.settle(base, p, t, end)
 	} // else it is still in the queue, for the next start
 	s.setRun(nil)
@@ -73,24 +75,34 @@ func (s *Session) execute(ctx context.Context, now *run, t *telling) harness.End
 	defer release()
 	told, notes := s.prepare(ctx, row, r)
 	h := &history{s: s, r: r, run: now, told: told, taken: []store.Prompt{now.prompt}, onTaken: t.take}
+	now.meter = harness.NewMeter(s.limits(r, now.prompt), nil)
 	run := &harness.Run{
-		Model: r.model, Provider: r.provider, Thinking: r.level, System: r.system, Tools: s.toolbox(r, now.prompt),
+		Model: r.model, Provider: r.provider, Thinking: r.level, System: r.system, Tools: s.toolbox(r, now),
 		Store: h, Session: string(s.c.Key) + "/" + s.name,
 		Prompt: userMessage(now.prompt, notes...),
 		Hooks:  s.c.hooks().forRun(s, now.prompt),
 		Steer:  func(ctx context.Context) []wire.Message { return s.steers(ctx, h) },
 		Emit:   t.tell,
-		Meter:  harness.NewMeter(r.budget.limits(now.prompt.Autonomous()), nil),
+		Meter:  now.meter,
 
 		WantCompact: s.takeCompact,
 	}
 	// Do leaves behind what does not heed its context in time.
 	defer s.c.rt.spawn(run.Wait)
 	end := run.Do(ctx)
-	if len(h.taken) > 0 { // their messages are not in the store, and they still wait
+	end.Usage, end.Calls = now.meter.Spent() // with that of subagents
+	if len(h.taken) > 0 {                    // their messages are not in the store, and they still wait
 		end.Final = slices.DeleteFunc(end.Final, func(m wire.Message) bool { return m.Role == wire.User })
 	}
 	return end
+}
+
+// limits are those of a run that answers p.
+func (s *Session) limits(r *runner, p store.Prompt) harness.Limits {
+	if s.isTask() {
+		return r.budget.limits(false).Or(taskLimits)
+	}
+	return r.budget.limits(p.Autonomous())
 }
 
 // failed is the ending of a run that could not begin.

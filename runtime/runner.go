@@ -136,7 +136,7 @@ func (s *Session) makeRunner(ctx context.Context, row store.Session, from decisi
 	if r.computer, r.confinement, err = s.c.rt.cfg.Computer(ctx, s.c.Office); err != nil {
 		return nil, err
 	}
-	r.tools = harness.Tools(r.computer)
+	r.tools = harness.Tools(r.computer, &s.c.writers)
 	err = s.c.use(ctx, func(db *store.DB) (err error) {
 		r.history, err = db.Messages(ctx, s.id)
 		return err
@@ -213,11 +213,18 @@ func (h *history) Append(ctx context.Context, msgs ...wire.Message) error {
 	}
 	h.s.mu.Lock()
 	h.run.begun = true
+	h.r.history = append(h.r.history, msgs...)
 	h.s.mu.Unlock()
 	h.onTaken(h.taken)
 	h.taken, h.told = nil, store.Told{}
-	h.r.history = append(h.r.history, msgs...)
 	return nil
+}
+
+// past is what the model has seen so far, for the tools of its run.
+func (s *Session) past(r *runner) []wire.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(r.history)
 }
 
 // errNothing is the outcome of a run that ended without saying why.

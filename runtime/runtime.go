@@ -15,6 +15,7 @@ import (
 	"mikan/fs"
 	"mikan/harness"
 	"mikan/harness/models"
+	"mikan/harness/subagents"
 	"mikan/runtime/store"
 	"mikan/wire"
 )
@@ -49,8 +50,11 @@ type Runtime struct {
 	feed    *fs.Feed
 	started time.Time
 
-	runs      context.Context // of all runs; cancelled with harness.ErrInterrupted
-	stopRuns  context.CancelCauseFunc
+	runs     context.Context // of all runs; cancelled with harness.ErrInterrupted
+	stopRuns context.CancelCauseFunc
+	// tasks is runs for those of background tasks, which an end does not wait for.
+	tasks     context.Context
+	stopTasks context.CancelCauseFunc
 	posts     context.Context // of the couriers, which may outlive the runs
 	stopPosts context.CancelFunc
 	loops     sync.WaitGroup // of the sessions
@@ -62,7 +66,8 @@ type Runtime struct {
 	publishing sync.Mutex // makes the order of seq that of the lines
 	seq        uint64
 
-	live *live
+	live      *live
+	subagents subagents.Slots
 
 	mu       sync.Mutex
 	archived map[Address]bool
@@ -75,11 +80,13 @@ type Runtime struct {
 func Start(ctx context.Context, cfg Config) (*Runtime, error) {
 	rt := &Runtime{
 		cfg: cfg, ws: cfg.Workspace, log: cfg.Log, pool: store.NewPool(openStores), started: time.Now(),
-		owner: ownerID(), live: newLive(), archived: map[Address]bool{}, creating: make(chan struct{}, 1),
+		owner: ownerID(), live: newLive(), subagents: subagents.NewSlots(),
+		archived: map[Address]bool{}, creating: make(chan struct{}, 1),
 	}
 	rt.pool.Aside = func(u *store.Unusable) { rt.log.Error("a history was damaged", "err", u) }
 	rt.feed, rt.outbox = newFeed(rt), cfg.Outbox.withDefaults()
 	rt.runs, rt.stopRuns = context.WithCancelCause(context.WithoutCancel(ctx))
+	rt.tasks, rt.stopTasks = context.WithCancelCause(rt.runs)
 	rt.posts, rt.stopPosts = context.WithCancel(context.WithoutCancel(ctx))
 	if err := rt.load(); err != nil {
 		return nil, err

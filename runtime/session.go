@@ -42,6 +42,8 @@ type run struct {
 	prompt store.Prompt
 	cancel context.CancelCauseFunc
 	begun  bool // it has left the queue
+	meter  *harness.Meter
+	doing  []doing // oldest first
 }
 
 func newSession(c *Conversation, row store.Session) *Session {
@@ -50,6 +52,22 @@ func newSession(c *Conversation, row store.Session) *Session {
 
 // Name is the session's name in the path.
 func (s *Session) Name() string { return s.name }
+
+// path is where the session stands below its office.
+func (s *Session) path() string {
+	if s.isTask() {
+		return s.name
+	}
+	return "sessions/" + s.name
+}
+
+// runs is the context of all runs of the session's sort.
+func (s *Session) runs() context.Context {
+	if s.isTask() {
+		return s.c.rt.tasks
+	}
+	return s.c.rt.runs
+}
 
 // Feed is the stream of the session's events.
 func (s *Session) Feed() *fs.Feed { return s.feed }
@@ -236,7 +254,7 @@ func (s *Session) wake() {
 // loop answers prompts until none waits or the runtime ends.
 func (s *Session) loop() {
 	for {
-		worked := !s.c.rt.holds() && s.step(s.c.rt.runs)
+		worked := !s.c.rt.holds() && s.step(s.runs())
 		ending := s.c.rt.holds()
 		s.mu.Lock()
 		if !worked && !s.more || ending {

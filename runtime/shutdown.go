@@ -21,8 +21,9 @@ const (
 
 var errEnding = fs.Errorf(fs.Again, "the daemon is ending")
 
-// Shutdown ends the runtime's work, in this order: nothing new is taken; what runs
-// has the time of drain to end by itself; what has not is interrupted, and settles;
+// Shutdown ends the runtime's work, in this order: nothing new is taken; background
+// tasks are interrupted, for the next start to go on with; what else runs has the
+// time of drain to end by itself; what has not is interrupted, and settles;
 // what was said is posted, if someone is there to post it. What waits in queues
 // stays there for the next start. Once hurry is done, nothing is waited for any
 // longer than it takes to settle.
@@ -38,6 +39,7 @@ func (rt *Runtime) Shutdown(hurry context.Context, drain time.Duration) (err err
 func (rt *Runtime) shutdown(hurry context.Context, drain time.Duration) error {
 	rt.Refuse(errEnding)
 	rt.hold()
+	rt.stopTasks(harness.ErrInterrupted)
 	late := rt.drain(hurry, drain)
 	rt.stopRuns(harness.ErrInterrupted)
 	return errors.Join(late, rt.settled(hurry), rt.rest(hurry))
@@ -140,7 +142,7 @@ func (rt *Runtime) Running() []string {
 		for _, s := range c.sessions {
 			s.mu.Lock()
 			if s.run != nil {
-				names = append(names, c.Address.String()+"/sessions/"+s.name)
+				names = append(names, c.Address.String()+"/"+s.path())
 			}
 			s.mu.Unlock()
 		}

@@ -24,6 +24,14 @@ func lines(kv ...string) []byte {
 	return b.Bytes()
 }
 
+// unlessNone is n, or nothing for 0.
+func unlessNone(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
 func state(running bool) string {
 	if running {
 		return "running"
@@ -105,10 +113,14 @@ func (c *Conversation) Status(ctx context.Context) ([]byte, time.Time, error) {
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	tasks, err := c.openTasks(ctx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
 	rest, _, err := s.about(ctx)
 	running, starting := c.running()
 	load.Queued = max(load.Queued-starting, 0)
-	return append(lines("state", state(running > 0), "queued", strconv.Itoa(load.Queued)), rest...), c.Changed(), err
+	return append(lines("state", state(running > 0), "queued", strconv.Itoa(load.Queued), "tasks", unlessNone(tasks)), rest...), c.Changed(), err
 }
 
 // Usage is what the session has used, and of it the last run, as key value lines.

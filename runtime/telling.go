@@ -64,6 +64,7 @@ func (t *telling) tell(e wire.Event) {
 		}
 	}
 	t.s.note(e)
+	t.s.noteTool(e)
 	t.s.publish(e)
 }
 

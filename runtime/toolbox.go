@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"mikan/harness"
-	"mikan/runtime/store"
 	"mikan/wire"
 )
 
@@ -22,11 +21,17 @@ func (c *Conversation) toolNames() ([]string, error) {
 	return slices.Compact(names), err
 }
 
-// toolbox is what the run of p can call: the tools of the computer, which the
-// runner has, and those that are bound to one run.
-func (s *Session) toolbox(r *runner, p store.Prompt) []harness.Tool {
+// toolbox is what a run can call: the tools of the computer, which the runner
+// has, and those that are bound to one run. Subagents can have all of them but
+// what begins work; a task begins no tasks.
+func (s *Session) toolbox(r *runner, now *run) []harness.Tool {
 	list := slices.Clone(r.tools)
 	list = append(list, harness.HistoryTool(past{s}))
-	list = append(list, s.chatTools(r, p)...)
-	return append(list, s.addedTools(r, p, list)...) // last: no name is taken twice
+	list = append(list, s.chatTools(r, now.prompt)...)
+	list = append(list, s.addedTools(r, now.prompt, list)...) // last: no name is taken twice
+	list = append(list, s.subagents(r, now, slices.Clone(list)))
+	if !s.isTask() {
+		list = append(list, s.startTask(r, now), s.taskStatus())
+	}
+	return list
 }

@@ -23,6 +23,7 @@ const (
 	PlaceTool      Place = "offices/<platform>/<conversation>/tools/<tool>"
 	PlaceSessions  Place = "offices/<platform>/<conversation>/sessions"
 	PlaceSession   Place = "offices/<platform>/<conversation>/sessions/<name>"
+	PlaceTasks     Place = "offices/<platform>/<conversation>/tasks"
 )
 
 // Places are the places with a line on each, in the order of the manual.
@@ -42,7 +43,8 @@ var Places = []struct {
 	{PlaceTools, "The tools that the agent of the office has besides its own. mkdir makes one, rmdir removes it."},
 	{PlaceTool, toolHelp},
 	{PlaceSessions, "The sessions of an office. mkdir makes one, rmdir archives it. The session main is always there."},
-	{PlaceSession, "A session: a line of conversation with the agent, with a history of its own."},
+	{PlaceSession, "A session: a line of conversation with the agent, with a history of its own. A background task is one, too."},
+	{PlaceTasks, "The background tasks of an office, which the agent starts. Each is a session with a number for a name, and has the same files. rmdir archives one that has ended."},
 }
 
 // TreeFile describes a file of the tree for README files and the manual.
@@ -125,6 +127,7 @@ var TreeFiles = []TreeFile{
 		"EINVAL: malformed, an unknown operation, a field that is missing. ENOTSUP: the platform has no such operation. EAGAIN: no adapter works at the platform's desk. EBUSY: you are that adapter, and hold a request. EIO when reading: it was not done, or nobody knows; errstr says which."},
 	{PlaceOffice, "settings.json", "value", 0o640, false, "this office's " + settingsHelp, settingsFail + " EBUSY: it would change the model under a run."},
 	{PlaceOffice, "sessions", "dir", 0o750, false, "the sessions", ""},
+	{PlaceOffice, "tasks", "dir", 0o750, false, "the background tasks", ""},
 	{PlaceOffice, "hooks", "dir", 0o750, false, "questions about what the agent does, for whoever wants to answer them", ""},
 	{PlaceOffice, "tools", "dir", 0o750, false, "tools that clients add to the agent's own", ""},
 	{PlaceOffice, "files", "dir", 0o700, false, "the working directory of the agent, a directory of the host", ""},
@@ -144,6 +147,9 @@ var TreeFiles = []TreeFile{
 
 	{PlaceSessions, "README", "value", 0o444, false, "what stands here", readOnly},
 	{PlaceSessions, "<name>", "dir", 0o750, false, "a session: main, or one made with mkdir, new or fork", "mkdir: EEXIST, EINVAL. rmdir: EPERM for main, EBUSY while something runs or waits."},
+
+	{PlaceTasks, "README", "value", 0o444, false, "what stands here", readOnly},
+	{PlaceTasks, "<id>", "dir", 0o750, false, "a task; its files are those of a session", "mkdir: EPERM, the agent starts tasks. rmdir: EBUSY while it runs or waits."},
 
 	{PlaceSession, "README", "value", 0o444, false, "what stands here", readOnly},
 	{PlaceSession, "ctl", "ctl", 0o660, false, "commands, one a line; reading gives the state", "EINVAL: an unknown verb or wrong arguments; errstr names the verbs. EBUSY, EAGAIN: see the verb."},

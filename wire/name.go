@@ -10,6 +10,10 @@ import (
 // MainSession is the name in the path of the session without a suffix.
 const MainSession = "main"
 
+// TaskPrefix begins the name of a session that is a background task: tasks/3. The
+// name of no other session has a slash.
+const TaskPrefix = "tasks/"
+
 // ReadmeName is the name of the file that every directory of the tree has.
 const ReadmeName = "README"
 

@@ -194,7 +194,15 @@ func TestManual_modesAndListingAreThoseOfTheTree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	place := strings.NewReplacer("<platform>", "local", "<conversation>", "demo", "<name>", "main", "<tool>", "weather")
+	ask := `% start_task {"label":"t","acknowledgement":"Yes.","task":"hello"}`
+	office := filepath.Join(s.dir, ".run", "mnt", "offices/local/demo")
+	if err := os.WriteFile(filepath.Join(office, "sessions/main/prompt"), []byte(ask), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile(filepath.Join(office, "wait")); err != nil {
+		t.Fatal(err)
+	}
+	place := strings.NewReplacer("<platform>", "local", "<conversation>", "demo", "<name>", "main", "<tool>", "weather", "<id>", "1")
 	for _, f := range wire.TreeFiles {
 		dir := filepath.Join(s.dir, ".run", "mnt", place.Replace(string(f.Place)))
 		name := place.Replace(f.Name)

@@ -157,6 +157,13 @@ END;
 CREATE TRIGGER record_inserted AFTER INSERT ON record BEGIN
 	INSERT INTO record_words(rowid, words) SELECT new.seq, w FROM (SELECT mikan_record_words(new.line) AS w) WHERE w != '';
 END;
+-- Background tasks: each is a session, tasks/<id>, beside those of the chat.
+CREATE TABLE task (
+	id      INTEGER PRIMARY KEY,
+	session INTEGER NOT NULL UNIQUE REFERENCES session(id),
+	resumed INTEGER NOT NULL DEFAULT 0, -- how often a start has gone on with it
+	started INTEGER NOT NULL            -- Unix milliseconds
+) STRICT;
 
 -- compactions
 CREATE TABLE compaction (               -- the entries that are one

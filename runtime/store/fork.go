@@ -54,6 +54,7 @@ func (db *DB) Fork(ctx context.Context, from, entry, name, cwd string, now time.
 	return s, err
 }
 
+// headerOf is the first line of a session's transcript.
 func headerOf(ctx context.Context, q querier, session int64) (h wire.Header, err error) {
 	var line []byte
 	if err := q.QueryRowContext(ctx, `SELECT header FROM session WHERE id = ?`, session).Scan(&line); err != nil {

@@ -362,27 +362,7 @@ type Settlement struct {
 func (db *DB) Settle(ctx context.Context, s Settlement, now time.Time) (*wire.Record, error) {
 	var r *wire.Record
 	err := inTx(ctx, db.sql, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `UPDATE prompt SET state = 'settled', run = ?1, outcome = ?2, error = ?3, answer = ?4, final = ?5,
-			settled = (SELECT coalesce(max(settled), 0) + 1 FROM prompt), ended = ?6
-			WHERE state != 'settled' AND (id = ?1 OR state = 'running' AND run = ?1)`, s.Run, s.Outcome, s.Error, s.Answer, s.Final, now.UnixMilli())
-		if err != nil {
-			return err
-		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return err
-		}
-		if err := appendMessages(ctx, tx, s.Session, s.Msgs, now); err != nil {
-			return err
-		}
-		for _, m := range s.Lost {
-			if err := addUsage(ctx, tx, s.Session, m); err != nil {
-				return err
-			}
-		}
-		if err := spend(ctx, tx, s.Run, s.Spent); err != nil {
-			return err
-		}
-		if err := endRun(ctx, tx, s, now); err != nil {
+		if open, err := settleRun(ctx, tx, s, now); err != nil || !open {
 			return err
 		}
 		p, err := scanPrompt(tx.QueryRowContext(ctx, `SELECT `+promptColumns+` FROM prompt WHERE id = ?`, s.Run))
@@ -413,6 +393,33 @@ func endRun(ctx context.Context, tx *sql.Tx, s Settlement, now time.Time) error 
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE record SET voice = 0 WHERE seq = (SELECT record FROM prompt WHERE id = ? AND began = 0)`, s.Run)
 	return err
+}
+
+// settleRun records the outcome of every prompt that a run took, its last messages
+// and what it has used. It reports false, and changes nothing, if the run has settled.
+func settleRun(ctx context.Context, tx *sql.Tx, s Settlement, now time.Time) (bool, error) {
+	res, err := tx.ExecContext(ctx, `UPDATE prompt SET state = 'settled', run = ?1, outcome = ?2, error = ?3, answer = ?4, final = ?5,
+		settled = (SELECT coalesce(max(settled), 0) + 1 FROM prompt), ended = ?6
+		WHERE state != 'settled' AND (id = ?1 OR state = 'running' AND run = ?1)`, s.Run, s.Outcome, s.Error, s.Answer, s.Final, now.UnixMilli())
+	if err != nil {
+		return false, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return false, err
+	}
+	if err := appendMessages(ctx, tx, s.Session, s.Msgs, now); err != nil {
+		return false, err
+	}
+	for _, m := range s.Lost {
+		if err := addUsage(ctx, tx, s.Session, m); err != nil {
+			return false, err
+		}
+	}
+	if err := spend(ctx, tx, s.Run, s.Spent); err != nil {
+		return false, err
+	}
+	err = endRun(ctx, tx, s, now)
+	return err == nil, err
 }
 
 // RunMessages returns what a session has of the run that p is in, from its first

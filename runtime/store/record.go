@@ -64,7 +64,9 @@ func addAnswer(ctx context.Context, tx *sql.Tx, t time.Time, r *wire.Record, p P
 	at := place{voice: ours, thread: r.ThreadTS, ts: ts, prompt: p.ID}
 	if p.Source == "" { // it came by a file of its session, and so does the answer
 		r.Trigger = p.TS()
-		at.thread, _ = wire.SessionSuffix(name)
+		if !strings.HasPrefix(name, wire.TaskPrefix) { // main hears of a task
+			at.thread, _ = wire.SessionSuffix(name)
+		}
 	}
 	if p.began == 0 || r.Error != "" {
 		at.voice = nobody

@@ -24,6 +24,11 @@ func addUsage(ctx context.Context, tx *sql.Tx, session int64, m wire.Message) er
 	return err
 }
 
+// AddUsage counts what a message cost that is in no history: a subagent's.
+func (db *DB) AddUsage(ctx context.Context, session int64, m wire.Message) error {
+	return inTx(ctx, db.sql, func(tx *sql.Tx) error { return addUsage(ctx, tx, session, m) })
+}
+
 // Usage returns the usage of a session by model, or of the whole office if
 // session is 0.
 func (db *DB) Usage(ctx context.Context, session int64) ([]Usage, error) {

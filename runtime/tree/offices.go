@@ -143,6 +143,7 @@ func (b *builder) officeDir(c *runtime.Conversation) *fs.Dir {
 			"hooks":    hooksDir(c),
 			"tools":    b.toolsDir(c.Tools(), wire.PlaceTools, wire.PlaceTool),
 			"sessions": b.sessionsDir(c),
+			"tasks":    tasksDir(c),
 			"files":    fs.NewHostDir(c.Dir),
 		})
 		return d

@@ -16,10 +16,11 @@ import (
 )
 
 // here puts names that exist in a lab in the place of the table's.
-var here = strings.NewReplacer("<platform>", "local", "<conversation>", "a", "<name>", "main", "<tool>", "weather")
+var here = strings.NewReplacer("<platform>", "local", "<conversation>", "a", "<name>", "main", "<tool>", "weather", "<id>", "1")
 
 func TestTree_has_every_file_of_the_table_with_its_mode_and_kind(t *testing.T) {
 	l := newLab(t)
+	l.task("a")
 	kinds := map[string]fs.FileMode{"dir": fs.ModeDir, "log": fs.ModeAppend}
 	for _, f := range wire.TreeFiles {
 		name := here.Replace(path.Join(string(f.Place), f.Name))
@@ -46,6 +47,7 @@ func TestTree_has_every_file_of_the_table_with_its_mode_and_kind(t *testing.T) {
 
 func TestTree_lists_what_the_table_has_and_nothing_else(t *testing.T) {
 	l := newLab(t)
+	l.task("a")
 	for _, p := range wire.Places {
 		name := here.Replace(string(p.Place))
 		list, err := l.root.ReadDir(l.ctx(), name)

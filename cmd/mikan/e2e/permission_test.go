@@ -40,7 +40,8 @@ func (p person) become() []string {
 	return argv
 }
 
-// theTree is every path of the tree that the table has, with its mode.
+// theTree is every path of the tree that the table has, with its mode, but for what
+// is not there in an office that has just been made: a task.
 func theTree() map[string]os.FileMode {
 	here := strings.NewReplacer("<platform>", "local", "<conversation>", "demo", "<name>", "main", "<tool>", "weather")
 	modes := map[string]os.FileMode{".": 0o750 | os.ModeDir} // as all directories
@@ -49,7 +50,9 @@ func theTree() map[string]os.FileMode {
 		if f.Kind == "dir" {
 			mode |= os.ModeDir
 		}
-		modes[here.Replace(path.Join(string(f.Place), f.Name))] = mode
+		if name := here.Replace(path.Join(string(f.Place), f.Name)); !strings.Contains(name, "<") {
+			modes[name] = mode
+		}
 	}
 	return modes
 }
