@@ -8,7 +8,7 @@ STATIC  := CGO_ENABLED=0
 PREFIX  ?= /usr/local
 MANPAGES := $(wildcard man/*.[1-8])
 
-.PHONY: all setup build run test test-contract test-double test-stress test-v9fs fuzz fuzz-smoke bench bench-smoke lint install clean
+.PHONY: all setup build run test test-long test-contract test-double test-stress test-v9fs fuzz fuzz-smoke bench bench-smoke lint install clean
 
 all: build
 
@@ -25,6 +25,12 @@ run: build
 
 test: setup
 	CGO_ENABLED=1 go test -race -ldflags '$(LDFLAGS)' ./...
+	$(STATIC) $(LAWS) -rapid.checks=1000
+
+# The laws of histories, drawn very often.
+LAWS = go test -timeout 0 -run '^TestInvariant_transcripts' ./runtime/v3
+test-long: setup
+	$(STATIC) $(LAWS) -rapid.checks=$(or $(CASES),100000)
 
 # One contract between parts, by its name in the tests: platform_intake,
 # session_identity, run_output, harness_tools, executor_transport.

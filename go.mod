@@ -14,6 +14,7 @@ require (
 	github.com/knusbaum/go9p v1.18.0
 	github.com/openai/openai-go/v3 v3.99.0
 	go.uber.org/goleak v1.3.0
+	golang.org/x/image v0.48.0
 	golang.org/x/sync v0.25.0
 	golang.org/x/sys v0.50.0
 	modernc.org/sqlite v1.62.0

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -62,6 +63,9 @@ func fillSession(ctx context.Context, h home, name string, n int) error {
 	if err = errors.Join(err, p.rt.Close()); err != nil {
 		return err
 	}
+	if err := fillQueue(ctx, path, n/2); err != nil {
+		return err
+	}
 	db, err := store.Open(ctx, path)
 	if err != nil {
 		return err
@@ -83,6 +87,19 @@ func fillSession(ctx context.Context, h home, name string, n int) error {
 		}
 	}
 	_, err = db.Compact(ctx, s.ID, store.Compaction{Entry: wire.Entry{Summary: "what was said"}, Keep: liveContext}, time.Now())
+	return err
+}
+
+// fillQueue adds prompts that have settled, which a turn should not feel either.
+func fillQueue(ctx context.Context, path string, n int) error {
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+		INSERT INTO prompt(session, kind, actor, text, state, outcome, settled, accepted)
+		SELECT s.id, 'prompt', 'local:ann', 'a prompt', 'settled', 'ok', i, 1 FROM n, session s`, n)
 	return err
 }
 

@@ -19,7 +19,8 @@
 // A run is put together from [Tools], which work on a Computer, and from
 // [SystemPrompt], whose parts [Skills] and [Memory] read from the host
 // directories that the agent can write. [UserText] makes a person's message
-// into what the model sees.
+// into what the model sees. Images are made to fit the model when they enter the
+// history, by package harness/picture.
 //
 // Package harness/subagents is the tool with which a run has other runs work for
 // it. Package harness/models knows which models exist and how to reach them;

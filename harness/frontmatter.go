@@ -30,8 +30,11 @@ func frontmatter(data []byte) (map[string]string, error) {
 		case line[0] == ' ' || line[0] == '\t':
 			raw[key] += " " + strings.TrimSpace(line)
 		case isKey:
-			key = strings.TrimSpace(k)
+			key = strings.Trim(k, " \t'\"")
 			raw[key] = strings.TrimSpace(v)
+			if v = raw[key]; v != "" && (v[0] == '>' || v[0] == '|') {
+				raw[key] = v[:1] // how the lines are to be joined, and why, does not matter
+			}
 		default:
 			key = ""
 		}

@@ -84,5 +84,6 @@ func (l *loop) use(ctx context.Context, t Tool, c wire.Part, progress func(strin
 			return failure(c, "withheld: "+err.Error())
 		}
 	}
+	l.fit(ctx, &m)
 	return m
 }

@@ -1,63 +1,89 @@
 package harness
 
 import (
-	"bytes"
+	"cmp"
+	"context"
 	"encoding/base64"
 	"fmt"
-	"image"
-	_ "image/gif"  // for their sizes
-	_ "image/jpeg" // for their sizes
-	_ "image/png"  // for their sizes
 	"io"
 	"path"
+	"slices"
 
+	"mikan/harness/picture"
 	"mikan/wire"
 )
 
-const (
-	maxImage = 5 << 20 / 4 * 3 // bytes; 5 MiB once it is base64
-	maxSide  = 8000            // pixels
-)
+// maxImageFile is the largest image file that is read, in bytes.
+const maxImageFile = 32 << 20
 
-// imageType is the MIME type of an image that begins with head and that models
-// take, or empty. The content counts, as for them, not the name.
-func imageType(head []byte) string {
-	switch {
-	case bytes.HasPrefix(head, []byte("\x89PNG\r\n\x1a\n")):
-		return "image/png"
-	case bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
-		return "image/jpeg"
-	case bytes.HasPrefix(head, []byte("GIF87a")), bytes.HasPrefix(head, []byte("GIF89a")):
-		return "image/gif"
-	case len(head) >= 16 && string(head[:4]) == "RIFF" && string(head[8:14]) == "WEBPVP":
-		return "image/webp"
-	}
-	return ""
+// images are what the models of an API look at; they scale down what is larger,
+// which then costs time and bytes for nothing.
+var images = map[string]picture.Limits{
+	"anthropic-messages": {Side: 1568, Bytes: 5 << 20},
 }
 
-// readImage returns the image as a part of its own and a note beside it. One
-// that a provider would refuse, and with it the whole session, is an error.
-func readImage(name, mime string, r io.Reader) (Result, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxImage+1))
+// imagesOfOthers are for all other models: 2000 pixels are what a server takes
+// that is given many images.
+var imagesOfOthers = picture.Limits{Side: 2000, Bytes: 5 << 20}
+
+// imageLimits are what m takes of an image.
+func (m Model) imageLimits() picture.Limits {
+	l, ok := images[m.API]
+	if !ok {
+		l = imagesOfOthers
+	}
+	l.Bytes = cmp.Or(m.Caps.ImageBytes, l.Bytes)
+	return l
+}
+
+// fit makes the images of a message fit the model before the message becomes
+// part of the history. One that cannot be used becomes a line of text: a server
+// would refuse it, and with it the whole session.
+func (l *loop) fit(ctx context.Context, m *wire.Message) {
+	isImage := func(p wire.Part) bool { return p.Type == wire.Image }
+	if !slices.ContainsFunc(m.Content, isImage) {
+		return
+	}
+	m.Content = slices.Clone(m.Content)
+	for i, p := range m.Content {
+		if isImage(p) {
+			m.Content[i] = fitImage(ctx, p, l.Model.imageLimits())
+		}
+	}
+}
+
+func fitImage(ctx context.Context, p wire.Part, l picture.Limits) wire.Part {
+	if len(p.Data) > base64.StdEncoding.EncodedLen(maxImageFile) {
+		return wire.TextPart("[image left out: larger than " + size(maxImageFile) + "]")
+	}
+	data, err := base64.StdEncoding.DecodeString(p.Data)
+	if err != nil {
+		return wire.TextPart("[image left out: not base64]")
+	}
+	fitted, err := picture.Fit(ctx, data, l)
+	if err != nil {
+		return wire.TextPart("[image left out: " + err.Error() + "]")
+	}
+	return imagePart(fitted)
+}
+
+func imagePart(p picture.Picture) wire.Part {
+	return wire.Part{Type: wire.Image, Data: base64.StdEncoding.EncodeToString(p.Data), MimeType: p.Type}
+}
+
+// readImage returns the image that r holds and a note before it.
+func readImage(ctx context.Context, name string, r io.Reader) (Result, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxImageFile+1))
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	if len(data) > maxImage {
-		return Result{}, fmt.Errorf("the image %s is larger than %s; make a smaller one with bash and read that", name, size(maxImage))
+	if len(data) > maxImageFile {
+		return Result{}, fmt.Errorf("the image %s is larger than %s; make a smaller one with bash and read that", name, size(maxImageFile))
 	}
-	note := fmt.Sprintf("Image %s (%s, %s)", path.Base(name), mime, size(len(data)))
-	if mime != "image/webp" { // the standard library cannot read it
-		c, _, err := image.DecodeConfig(bytes.NewReader(data))
-		switch {
-		case err != nil:
-			return Result{}, fmt.Errorf("the image %s is damaged: %w", name, err)
-		case c.Width > maxSide || c.Height > maxSide:
-			return Result{}, fmt.Errorf("the image %s has %dx%d pixels, more than %d on a side; make a smaller one with bash and read that", name, c.Width, c.Height, maxSide)
-		}
-		note = fmt.Sprintf("Image %s (%s, %dx%d, %s)", path.Base(name), mime, c.Width, c.Height, size(len(data)))
+	p, err := picture.Fit(ctx, data, imagesOfOthers)
+	if err != nil {
+		return Result{}, fmt.Errorf("the image %s cannot be shown: %w", name, err)
 	}
-	return Result{Content: []wire.Part{
-		wire.TextPart(note),
-		{Type: wire.Image, Data: base64.StdEncoding.EncodeToString(data), MimeType: mime},
-	}}, nil
+	note := fmt.Sprintf("Image %s (%s, %dx%d, %s)", path.Base(name), p.Type, p.Width, p.Height, size(len(p.Data)))
+	return Result{Content: []wire.Part{wire.TextPart(note), imagePart(p)}}, nil
 }

@@ -85,6 +85,7 @@ func (l *loop) begin(ctx context.Context) error {
 	if err := l.hookStart(ctx); err != nil {
 		return err
 	}
+	l.fit(ctx, &l.Prompt)
 	if err := l.save(ctx, l.Prompt); err != nil {
 		return err
 	}
@@ -194,6 +195,9 @@ func (l *loop) steered(ctx context.Context) []wire.Message {
 		return nil // they can have a run of their own
 	}
 	in := l.Steer(ctx)
+	for i := range in {
+		l.fit(ctx, &in[i])
+	}
 	if len(in) > 0 {
 		l.guard = guard{} // they may ask for the same again
 	}

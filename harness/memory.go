@@ -9,7 +9,7 @@ import (
 )
 
 // maxMemory is how much of a MEMORY.md goes into the prompt.
-const maxMemory = 256 << 10
+const maxMemory = 64 << 10
 
 // Memory returns the text of MEMORY.md in the host directory dir, which the
 // agent writes, and a note for the operator if not all of it could be read. An
@@ -20,14 +20,17 @@ func Memory(dir string) (text, note string) {
 		return "", missingIsFine(err)
 	}
 	defer root.Close()
-	data, more, err := readRegular(root, "MEMORY.md", maxMemory)
+	data, more, err := readRegular(root, memoryFile, maxMemory)
 	if err != nil {
 		return "", missingIsFine(err)
 	}
 	text = strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
 	if more {
 		note = fmt.Sprintf("MEMORY.md in %s is larger than %s; only its beginning is used", dir, size(maxMemory))
-		text = text[:max(0, strings.LastIndexByte(text, '\n'))] + fmt.Sprintf("\n[The file is larger than %s; the rest is left out here. Make it shorter.]", size(maxMemory))
+		if end := strings.LastIndexByte(text, '\n'); end > 0 {
+			text = text[:end]
+		}
+		text += fmt.Sprintf("\n[The file is larger than %s; the rest is left out here. Make it shorter.]", size(maxMemory))
 	}
 	return text, note
 }

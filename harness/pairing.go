@@ -7,17 +7,18 @@ const lost = "[no result: the run ended before this call's result was recorded; 
 
 // Close returns the results that are missing at the end of a history whose run
 // was cut short: an error result for each tool call of the last assistant
-// message that has none, with why as its text.
+// message that has none, with why as its text. Appended to the history they are
+// found by [Repair], whatever else stands between.
 func Close(msgs []wire.Message, why string) []wire.Message {
-	answered := map[string]bool{}
+	answered := map[string]int{}
 	for i := len(msgs) - 1; i >= 0; i-- {
 		switch msgs[i].Role {
 		case wire.ToolResult:
-			answered[msgs[i].ToolCallID] = true
+			answered[msgs[i].ToolCallID]++
 		case wire.Assistant:
 			var missing []wire.Message
 			for _, c := range msgs[i].Calls() {
-				if !answered[c.ID] {
+				if answered[c.ID]--; answered[c.ID] < 0 {
 					missing = append(missing, failure(c, why))
 				}
 			}

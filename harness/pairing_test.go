@@ -88,3 +88,29 @@ func TestRepairTellsCallsOfOneIDApart(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// What closes a raw history, as another program may have left it, closes it for
+// good: each call of the last answer has a result that was written, and nothing
+// is left to be appended.
+func TestCloseClosesARawHistoryOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		msgs := anyHistory(t)
+		msgs = append(msgs, Close(msgs, "written")...)
+		if more := Close(msgs, "again"); len(more) != 0 {
+			t.Fatalf("closed, and then %+v", more)
+		}
+		last := len(msgs) - 1
+		for last >= 0 && msgs[last].Role != wire.Assistant {
+			last--
+		}
+		if last < 0 || len(msgs[last].Calls()) == 0 {
+			return
+		}
+		repaired := Repair(msgs)
+		for i := len(repaired) - 1; repaired[i].Role != wire.Assistant; i-- {
+			if repaired[i].PlainText() == lost {
+				t.Fatalf("a result was made up although all are written: %+v", msgs)
+			}
+		}
+	})
+}

@@ -93,7 +93,7 @@ description: <what it does and when to use it>
 func (in PromptInput) memory() string {
 	s := `# Memory
 
-MEMORY.md is what you will know next time; you alone write it. Put in it what stays true: preferences, decisions, where things are. Leave out what is only for today, and secrets. Keep it short, and mend it when newer evidence contradicts it. It is a note, not a rule: it cannot change how you or your tools work.
+MEMORY.md is what you will know next time; you alone write it. Put in it what stays true: preferences, decisions, where things are. Leave out what is only for today, and secrets. Keep it short, and mend it when newer evidence contradicts it. Change it with edit, a few lines at a time: other runs write it too. It is a note, not a rule: it cannot change how you or your tools work.
 
 Current memory:`
 	if in.SharedMemory == "" && in.OfficeMemory == "" {

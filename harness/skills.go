@@ -35,13 +35,15 @@ const (
 )
 
 // Skills finds the skills of some places: skills/<name>/SKILL.md and
-// skills/<name>.md. Of two with the same name the one of the later place counts.
-// They are ordered by place, then by name. A file that is no good is left out,
-// with a note for the operator.
-func Skills(places ...SkillDir) (skills []Skill, notes []string) {
+// skills/<name>.md. Patterns, which [CheckSkillPattern] has checked, choose among
+// them; of two that are left with the same name the one of the later place
+// counts. They are ordered by place, then by name. A file that is no good is left
+// out, with a note for the operator.
+func Skills(patterns []string, places ...SkillDir) (skills []Skill, notes []string) {
 	for _, place := range places {
 		found, n := place.skills()
 		notes = append(notes, n...)
+		found = chosen(found, patterns)
 		skills = slices.DeleteFunc(skills, func(s Skill) bool {
 			return slices.ContainsFunc(found, func(f Skill) bool { return f.Name == s.Name })
 		})
@@ -77,6 +79,9 @@ func (d SkillDir) skills() (skills []Skill, notes []string) {
 		if err != nil {
 			note(err)
 			continue
+		}
+		if dir := path.Base(path.Dir(s.Path)); path.Base(s.Path) == "SKILL.md" && dir != s.Name {
+			note(fmt.Errorf("%s: the skill is called %s; its directory should be, too", s.Path, s.Name))
 		}
 		if slices.ContainsFunc(skills, func(o Skill) bool { return o.Name == s.Name }) {
 			note(fmt.Errorf("%s: the name %s is taken", s.Path, s.Name))
@@ -141,7 +146,7 @@ func readSkill(root *os.Root, name string) (Skill, error) {
 		s.Name = n
 	}
 	s.Description = fields["description"]
-	s.Manual = fields["disable-model-invocation"] == "true"
+	s.Manual = strings.EqualFold(fields["disable-model-invocation"], "true")
 	if err := s.check(); err != nil {
 		return Skill{}, fmt.Errorf("%s: %w", s.Path, err)
 	}

@@ -23,14 +23,59 @@ func TestSkillsOfTheOfficeWin(t *testing.T) {
 	shared.put(t, "skills/data/table.csv", "no skill")
 	office.put(t, "skills/bill/SKILL.md", skillText("invoice", "office invoice"))
 	office.put(t, "skills/zap.md", "---\ndescription: z\ndisable-model-invocation: true\n---\n")
-	got, notes := Skills(SkillDir{shared.dir, "/shared"}, SkillDir{office.dir, "/office"})
+	got, notes := Skills(nil, SkillDir{shared.dir, "/shared"}, SkillDir{office.dir, "/office"})
 	want := []Skill{
 		{Name: "deploy", Description: "deploy: with care", Dir: "/shared/skills", Path: "/shared/skills/deploy.md"},
 		{Name: "invoice", Description: "office invoice", Dir: "/office/skills", Path: "/office/skills/bill/SKILL.md"},
 		{Name: "zap", Description: "z", Dir: "/office/skills", Path: "/office/skills/zap.md", Manual: true},
 	}
-	if d := cmp.Diff(want, got); d != "" || len(notes) != 0 {
-		t.Error(d, notes)
+	said := []string{"skills in /office: skills/bill/SKILL.md: the skill is called invoice; its directory should be, too"}
+	if d := cmp.Diff(want, got) + cmp.Diff(said, notes); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestPatternsChooseAmongSkills(t *testing.T) {
+	shared, office := newShell(t), newShell(t)
+	for _, s := range []*shell{shared, office} {
+		s.put(t, "skills/pdf/SKILL.md", skillText("pdf", "x"))
+	}
+	shared.put(t, "skills/pdf-forms.md", skillText("pdf-forms", "x"))
+	shared.put(t, "skills/deploy.md", skillText("deploy", "x"))
+	for _, c := range []struct {
+		patterns []string
+		want     string
+	}{
+		{nil, "/shared/skills/deploy.md /shared/skills/pdf-forms.md /office/skills/pdf/SKILL.md"},
+		{[]string{"!*"}, ""},
+		{[]string{"!pdf*"}, "/shared/skills/deploy.md"},
+		{[]string{"!pdf"}, "/shared/skills/deploy.md /shared/skills/pdf-forms.md"},
+		{[]string{"!*.md"}, "/office/skills/pdf/SKILL.md"},
+		{[]string{"!*/SKILL.md"}, "/shared/skills/deploy.md /shared/skills/pdf-forms.md"},
+		{[]string{"!/shared/skills/*"}, "/office/skills/pdf/SKILL.md"},
+		{[]string{"!/office/*/*"}, "/shared/skills/deploy.md /shared/skills/pdf/SKILL.md /shared/skills/pdf-forms.md"},
+		{[]string{"-/office/skills/pdf/SKILL.md"}, "/shared/skills/deploy.md /shared/skills/pdf/SKILL.md /shared/skills/pdf-forms.md"},
+		{[]string{"-pdf*"}, "/shared/skills/deploy.md /shared/skills/pdf-forms.md /office/skills/pdf/SKILL.md"},
+		{[]string{"!*", "+deploy"}, "/shared/skills/deploy.md"},
+		{[]string{"!*", "+deploy.md", "-deploy"}, ""},
+		{[]string{"-deploy", "+deploy"}, "/shared/skills/deploy.md /shared/skills/pdf-forms.md /office/skills/pdf/SKILL.md"}, // of two lists
+		{SkillPatterns([]string{"-deploy", "+deploy", "!*"}), ""},
+		{SkillPatterns([]string{"+deploy", "!*"}), "/shared/skills/deploy.md"},
+		{[]string{"+nosuch"}, "/shared/skills/deploy.md /shared/skills/pdf-forms.md /office/skills/pdf/SKILL.md"},
+	} {
+		skills, _ := Skills(c.patterns, SkillDir{shared.dir, "/shared"}, SkillDir{office.dir, "/office"})
+		var paths []string
+		for _, s := range skills {
+			paths = append(paths, s.Path)
+		}
+		if got := strings.Join(paths, " "); got != c.want {
+			t.Errorf("%q leave %s, want %s", c.patterns, got, c.want)
+		}
+	}
+	for p, ok := range map[string]bool{"": false, "!": false, "pdf": false, "![": false, "-[": true, "!a": true, "+a": true} {
+		if err := CheckSkillPattern(p); (err == nil) != ok {
+			t.Errorf("%q: %v", p, err)
+		}
 	}
 }
 
@@ -44,7 +89,7 @@ func TestSkillsThatAreNoGoodAreNamed(t *testing.T) {
 	s.put(t, "skills/a.md", skillText("twin", "x"))
 	s.put(t, "skills/b.md", skillText("twin", "y"))
 	s.put(t, "skills/two\nlines.md", skillText("lines", "x"))
-	got, notes := Skills(SkillDir{s.dir, "/o"})
+	got, notes := Skills(nil, SkillDir{s.dir, "/o"})
 	if len(got) != 1 || got[0].Name != "twin" || got[0].Description != "x" {
 		t.Errorf("%+v", got)
 	}
@@ -65,12 +110,12 @@ func TestSkillsThatAreNoGoodAreNamed(t *testing.T) {
 func TestNoSkillsAreNoNews(t *testing.T) {
 	s := newShell(t)
 	for _, dir := range []string{s.dir, filepath.Join(s.dir, "absent")} {
-		if got, notes := Skills(SkillDir{dir, "/o"}); len(got)+len(notes) != 0 {
+		if got, notes := Skills(nil, SkillDir{dir, "/o"}); len(got)+len(notes) != 0 {
 			t.Errorf("%+v %v", got, notes)
 		}
 	}
 	fatal(t, os.Mkdir(filepath.Join(s.dir, "skills"), 0o755))
-	if got, notes := Skills(SkillDir{s.dir, "/o"}); len(got)+len(notes) != 0 {
+	if got, notes := Skills(nil, SkillDir{s.dir, "/o"}); len(got)+len(notes) != 0 {
 		t.Errorf("%+v %v", got, notes)
 	}
 }
@@ -80,7 +125,7 @@ func TestTooManySkillsAreCut(t *testing.T) {
 	for i := range maxSkills + 5 {
 		s.put(t, fmt.Sprintf("skills/s%03d.md", i), "---\ndescription: x\n---\n")
 	}
-	got, notes := Skills(SkillDir{s.dir, "/o"})
+	got, notes := Skills(nil, SkillDir{s.dir, "/o"})
 	if len(got) != maxSkills || len(notes) != 1 || !strings.Contains(notes[0], "more than 128 entries") {
 		t.Errorf("%d skills, %v", len(got), notes)
 	}
@@ -120,7 +165,7 @@ func TestFault_S2_skills_and_memory_follow_no_link_and_wait_for_nothing(t *testi
 			p := filepath.Join(dir, file)
 			fatal(t, os.MkdirAll(filepath.Dir(p), 0o755))
 			fatal(t, make(t, dir, p))
-			skills, notes := Skills(SkillDir{dir, "/o"})
+			skills, notes := Skills(nil, SkillDir{dir, "/o"})
 			memory, note := Memory(dir)
 			if len(skills) != 0 || memory != "" {
 				t.Errorf("%s as %s: %+v %q", file, name, skills, memory)
@@ -136,10 +181,10 @@ func TestMemoryIsBounded(t *testing.T) {
 	s := newShell(t)
 	s.put(t, "MEMORY.md", strings.Repeat("fact\n", maxMemory/5+10))
 	text, note := Memory(s.dir)
-	if len(text) > maxMemory+200 || !strings.HasSuffix(text, "fact\n[The file is larger than 256.0 KB; the rest is left out here. Make it shorter.]") {
+	if len(text) > maxMemory+200 || !strings.HasSuffix(text, "fact\n[The file is larger than 64.0 KB; the rest is left out here. Make it shorter.]") {
 		t.Errorf("%d bytes, %q", len(text), text[len(text)-100:])
 	}
-	if !strings.Contains(note, "is larger than 256.0 KB") {
+	if !strings.Contains(note, "is larger than 64.0 KB") {
 		t.Error(note)
 	}
 }
@@ -154,6 +199,15 @@ func TestFrontmatter(t *testing.T) {
 		"---\nname:\n---\n":                                  {"name": ""},
 		"---\nname: \"open\n---\n":                           {"name": "open"},
 		"---\n---\n":                                         {},
+		"---\nname: a\nmetadata:\n  version: \"1\"\n  name: b\nallowed-tools:\n  - Read\ndescription: x\n---\n": {"name": "a", "metadata": `version: "1" name: b`, "allowed-tools": "- Read", "description": "x"},
+		"---\ndescription: \"a: b # c\"\n---\n":                 {"description": "a: b # c"},
+		"---\ndescription: Reads: PDF, DOCX #1\n---\n":          {"description": "Reads: PDF, DOCX"},
+		"---\ndescription: C# and F#\n---\n":                    {"description": "C# and F#"},
+		"---\ndescription: |\n  one\n  # two\n\n  three\n---\n": {"description": "one # two three"},
+		"---\ndescription: >2+ # how\n  one\n---\n":             {"description": "one"},
+		"---\ndescription: 'one\n  two''s'\n---\n":              {"description": "one two's"},
+		"---\ndescription: \"one\n  t\\u00e4o\\\"\"\n---\n":     {"description": "one täo\""},
+		"---\n'name': a\n\"description\": b\n---\n":             {"name": "a", "description": "b"},
 	} {
 		got, err := frontmatter([]byte(text))
 		if err != nil {

@@ -60,7 +60,7 @@ func kept(t *testing.T, r Result) string {
 }
 
 // Cut by lines alone, far below the limit in bytes, the notice names the file too.
-func TestFault_39_output_cut_by_lines_names_its_file(t *testing.T) {
+func TestFault_21_39_output_cut_by_lines_names_its_file(t *testing.T) {
 	s := newShell(t)
 	r, err := s.use(t, "bash", `{"command":"seq 5000"}`)
 	fatal(t, err)

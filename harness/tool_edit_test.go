@@ -112,7 +112,7 @@ func TestWrite(t *testing.T) {
 
 // Large and binary-looking contents go through whole: no shell, no argument
 // list stands between.
-func TestFault_26_write_takes_what_no_command_line_could(t *testing.T) {
+func TestFault_21_26_write_takes_what_no_command_line_could(t *testing.T) {
 	s := newShell(t)
 	content := strings.Repeat("'\"$`\\ \u0000é\n", 300_000)
 	args, err := json.Marshal(map[string]string{"path": "f", "content": content})
@@ -121,5 +121,29 @@ func TestFault_26_write_takes_what_no_command_line_could(t *testing.T) {
 	fatal(t, err)
 	if s.get(t, "f") != content {
 		t.Error("the file differs")
+	}
+}
+
+func TestWriteSparesAMemoryThatOthersWriteToo(t *testing.T) {
+	s := newShell(t)
+	for _, c := range []struct{ tool, args, want string }{
+		{"write", `{"path":"MEMORY.md","content":"one\n"}`, ""},
+		{"write", `{"path":"MEMORY.md","content":"mine\n"}`, "change it with edit"},
+		{"write", `{"path":"./x/../MEMORY.md","content":"mine\n"}`, "change it with edit"},
+		{"write", `{"path":"` + s.dir + `/MEMORY.md","content":""}`, "change it with edit"},
+		{"edit", `{"path":"MEMORY.md","oldText":"two\n","newText":"2\n"}`, "was not found"},
+		{"edit", `{"path":"MEMORY.md","oldText":"one\n","newText":"one\ntwo\n"}`, ""},
+		{"edit", `{"path":"MEMORY.md","oldText":"one\ntwo\n","newText":""}`, ""},
+		{"write", `{"path":"MEMORY.md","content":"anew\n"}`, ""},
+		{"write", `{"path":"notes.md","content":"1"}`, ""},
+		{"write", `{"path":"notes.md","content":"2"}`, ""},
+	} {
+		_, err := s.use(t, c.tool, c.args)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v, want %q", c.tool, c.args, err, c.want)
+		}
+	}
+	if got := s.get(t, "MEMORY.md"); got != "anew\n" {
+		t.Errorf("the memory is %q", got)
 	}
 }

@@ -126,7 +126,7 @@ func (a historyArgs) items(ctx context.Context, p Past) ([]string, error) {
 func render[T any](list []T, text func(T) string) []string {
 	var all []string
 	for _, x := range list {
-		all = append(all, clip(text(x), maxHistoryEntry+500))
+		all = append(all, clip(strings.TrimSpace(text(x)), maxHistoryEntry+500))
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"path"
 
+	"mikan/harness/picture"
 	"mikan/wire"
 )
 
@@ -58,8 +59,8 @@ func read(ctx context.Context, c Computer, args json.RawMessage) (Result, error)
 	if err != nil && err != io.EOF {
 		return Result{}, fmt.Errorf("read %s: %w", a.Path, err)
 	}
-	if mime := imageType(head); mime != "" {
-		return readImage(a.Path, mime, r)
+	if picture.Type(head) != "" {
+		return readImage(ctx, a.Path, r)
 	}
 	if bytes.IndexByte(head, 0) >= 0 {
 		return textResult(fmt.Sprintf("[%s is a binary file of %s; look into it with bash: file, strings, xxd]", path.Base(a.Path), size(f.Size()))), nil

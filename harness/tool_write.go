@@ -19,7 +19,7 @@ func writeTool(c Computer, w *Writers) Tool {
 	return Tool{
 		ToolSpec: ToolSpec{
 			Name:        "write",
-			Description: "Write a file: make it, and its directories, or replace all that it holds.",
+			Description: "Write a file: make it, and its directories, or replace all that it holds. A MEMORY.md that holds something is changed with edit.",
 			Schema:      json.RawMessage(writeSchema),
 		},
 		Run: func(ctx context.Context, args json.RawMessage, _ func(string)) (Result, error) {
@@ -47,6 +47,9 @@ func write(ctx context.Context, c Computer, w *Writers, args json.RawMessage) (R
 		return Result{}, err
 	}
 	defer release()
+	if err := spare(ctx, c, *a.Path); err != nil {
+		return Result{}, err
+	}
 	if err := put(ctx, c, *a.Path, *a.Content); err != nil {
 		return Result{}, err
 	}

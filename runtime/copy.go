@@ -92,7 +92,7 @@ func (c *Conversation) promptInput(r *runner) (in harness.PromptInput, notes []s
 	in = harness.PromptInput{
 		Office: c.Address.String(), Dir: r.computer.Dir(), Shared: w.Root, Confinement: r.confinement,
 	}
-	in.Skills, notes = harness.Skills(
+	in.Skills, notes = harness.Skills(r.skills,
 		harness.SkillDir{Root: w.Root, Path: w.Root},
 		harness.SkillDir{Root: c.Dir, Path: r.computer.Dir()},
 	)

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"mikan/fs"
 	"mikan/runtime"
+	"mikan/runtime/tree"
 	"mikan/wire"
 )
 
@@ -52,6 +54,20 @@ func TestFault_21_19_a_damaged_history_is_never_replaced_silently(t *testing.T) 
 		if err := c.Command(ctx(t), ann, "prompt hello"); err == nil || !strings.Contains(err.Error(), aside[0]) {
 			t.Errorf("a prompt: %v", err)
 		}
+		files, err := tree.New(rt, tree.Daemon{}).Client(ctx(t), &fs.Identity{Name: "ann", UID: uint32(os.Getuid())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := files.ReadFile(ctx(t), "offices/local/demo/status"); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("the file status: %q, %v", got, err)
+		}
+		if err := files.WriteFile(ctx(t), "offices/local/demo/ctl", []byte("prompt hello")); err == nil || !strings.Contains(err.Error(), aside[0]) {
+			t.Errorf("a prompt by file: %v", err)
+		}
+		if list, err := files.ReadDir(ctx(t), "offices/local/demo"); err != nil || len(list) == 0 {
+			t.Errorf("the office cannot be listed: %v", err)
+		}
+		files.Close()
 		if _, err := rt.Create(ctx(t), c.Address); err == nil || !strings.Contains(err.Error(), aside[0]) {
 			t.Errorf("making it again: %v", err)
 		}

@@ -138,7 +138,7 @@ func (s *Session) makeRunner(ctx context.Context, row store.Session, from decisi
 	}
 	r.tools = harness.Tools(r.computer, &s.c.writers)
 	err = s.c.use(ctx, func(db *store.DB) (err error) {
-		r.history, err = db.Messages(ctx, s.id)
+		r.history, err = s.load(ctx, db)
 		return err
 	})
 	return r, err

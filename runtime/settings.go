@@ -94,7 +94,6 @@ func ParseSettings(file string, data []byte) (Settings, error) {
 var (
 	cpusFormat   = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?|\.[0-9]+)$`)
 	memoryFormat = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?([bkmg]b?)?$`)
-	skillFormat  = regexp.MustCompile(`^[!+-].`)
 	vaultFormat  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 	serverFormat = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 )
@@ -128,8 +127,8 @@ func (s Settings) check() (key string, err error) {
 		return key, err
 	}
 	for _, p := range s.Skills {
-		if !skillFormat.MatchString(p) {
-			return "skills", fmt.Errorf("%q: want a pattern that begins with !, + or -", p)
+		if err := harness.CheckSkillPattern(p); err != nil {
+			return "skills", err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.MCPServers)) {
@@ -193,7 +192,7 @@ func (s Settings) Over(base Settings) Settings {
 		}
 		maps.Copy(out.MCPServers, s.MCPServers)
 	}
-	out.Skills = slices.Concat(base.Skills, s.Skills)
+	out.Skills = slices.Concat(harness.SkillPatterns(base.Skills), harness.SkillPatterns(s.Skills))
 	if s.Queue.Mode != "" {
 		out.Queue.Mode = s.Queue.Mode
 	}

@@ -48,6 +48,7 @@ type body struct {
 func send(t *testing.T, turn modeltest.Turn, req harness.Request) (wire.Message, body, error) {
 	t.Helper()
 	s := modeltest.NewAnthropic(t, turn)
+	s.Terms.Foreign = true
 	client := protocol.NewClient()
 	t.Cleanup(client.CloseIdleConnections)
 	m, err := anthropic.New(anthropic.Options{BaseURL: s.URL + "/v1/", Key: "k", Client: client}).
@@ -209,5 +210,30 @@ func TestStream_shows_life_while_arguments_come(t *testing.T) {
 		Stream(context.Background(), harness.Request{Model: model, Messages: []wire.Message{user("q")}}, func(d harness.Delta) { n++ })
 	if err != nil || n < 500 {
 		t.Errorf("%d signs of life, %v", n, err)
+	}
+}
+
+func TestFault_H9_thinking_that_the_server_disowns_is_left_out_and_the_session_goes_on(t *testing.T) {
+	s := modeltest.NewAnthropic(t,
+		modeltest.Turn{Thinking: "own", Signature: "own-sig", Text: "one"},
+		modeltest.Turn{Text: "two"})
+	client := protocol.NewClient()
+	t.Cleanup(client.CloseIdleConnections)
+	p := anthropic.New(anthropic.Options{BaseURL: s.URL, Key: "k", Client: client})
+	history := toolTurn(wire.Part{Type: wire.Thinking, Thinking: "of another server", ThinkingSignature: "foreign-sig"},
+		wire.Part{Type: wire.Thinking, ThinkingSignature: "foreign-data", Redacted: true})
+	for n, want := range []string{"one", "two"} {
+		m, err := p.Stream(t.Context(), harness.Request{Model: model, Messages: history, Thinking: "high"}, func(harness.Delta) {})
+		if err != nil || m.PlainText() != want {
+			t.Fatalf("turn %d: %+v %v", n, m, err)
+		}
+		history = append(history, m, user("go on"))
+	}
+	if refused := s.Refusals(); len(refused) != 1 || !strings.Contains(refused[0], "Invalid `signature` in `thinking` block") {
+		t.Errorf("refused %q", refused)
+	}
+	last := string(s.Requests()[2].Body)
+	if strings.Contains(last, "foreign") || !strings.Contains(last, "own-sig") {
+		t.Errorf("the last request was %s", last)
 	}
 }

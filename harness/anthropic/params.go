@@ -18,7 +18,7 @@ const defaultMaxTokens = 16384
 // params is the request body. Equal requests give equal bytes, and a longer
 // history begins with those of a shorter one, which is what the cache goes by.
 func params(req harness.Request) sdk.MessageNewParams {
-	history := protocol.Prepare(req)
+	history := conclusive(protocol.Prepare(req))
 	p := sdk.MessageNewParams{
 		Model:     req.Model.ID,
 		MaxTokens: int64(protocol.MaxTokens(req.Model, req.System, req.Tools, history)),
@@ -34,6 +34,21 @@ func params(req harness.Request) sdk.MessageNewParams {
 	think(&p, req, history)
 	markCache(p.Messages)
 	return p
+}
+
+// conclusive drops thinking at the end of answers, which led to nothing: the API
+// refuses an answer that ends so.
+func conclusive(history []wire.Message) []wire.Message {
+	var out []wire.Message
+	for _, m := range history {
+		for n := len(m.Content); n > 0 && m.Content[n-1].Type == wire.Thinking; n = len(m.Content) {
+			m.Content = m.Content[:n-1]
+		}
+		if len(m.Content) > 0 {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 func tools(specs []harness.ToolSpec) []sdk.ToolUnionParam {

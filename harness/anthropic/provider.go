@@ -31,6 +31,7 @@ type Options struct {
 type Provider struct {
 	messages sdk.MessageService
 	secrets  []string
+	foreign  disowned
 }
 
 var _ harness.Provider = (*Provider)(nil)
@@ -77,8 +78,20 @@ func own(base string) bool {
 	return base == "" || err == nil && u.Hostname() == "api.anthropic.com"
 }
 
-// Stream implements [harness.Provider].
+// Stream implements [harness.Provider]. A request that is refused for the
+// thinking in it is sent once more without that thinking, which from then on
+// stays away.
 func (p *Provider) Stream(ctx context.Context, req harness.Request, emit func(harness.Delta)) (wire.Message, error) {
+	req.Messages = p.foreign.strip(req.Messages)
+	m, err := p.stream(ctx, req, emit)
+	if !disowns(err) || !p.foreign.add(req.Messages) {
+		return m, err
+	}
+	req.Messages = p.foreign.strip(req.Messages)
+	return p.stream(ctx, req, emit)
+}
+
+func (p *Provider) stream(ctx context.Context, req harness.Request, emit func(harness.Delta)) (wire.Message, error) {
 	guard := protocol.Guard{Provider: req.Model.Provider, Secrets: p.secrets}
 	a := newAnswer(req, emit)
 	stream := p.messages.NewStreaming(ctx, params(req), option.WithMiddleware(guard.Check))

@@ -3,24 +3,57 @@ package modeltest
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // NewAnthropic starts a server of the Messages API.
 func NewAnthropic(t testing.TB, script ...Turn) *Server {
-	return start(t, anthropicAPI{}, "", script)
+	return start(t, &anthropicAPI{thoughts: map[string]string{}}, "", script)
 }
 
-type anthropicAPI struct{}
-
-func (anthropicAPI) path() string { return "/v1/messages" }
-
-func (anthropicAPI) refusal(text string) string {
-	return fmt.Sprintf(`{"type":"error","error":{"type":"invalid_request_error","message":%s},"request_id":"req_test"}`, quote(text))
+// anthropicAPI remembers what it has thought, by signature.
+type anthropicAPI struct {
+	mu       sync.Mutex
+	thoughts map[string]string
 }
 
-func (anthropicAPI) stream(t Turn, pieces func(string) []string) string {
+func (*anthropicAPI) path() string { return "/v1/messages" }
+
+func (*anthropicAPI) maxBody() (int, string) { return 32 << 20, "Request exceeds the maximum size" }
+
+func (*anthropicAPI) refusal(status int, text string) string {
+	kind := "invalid_request_error"
+	if status == http.StatusRequestEntityTooLarge {
+		kind = "request_too_large"
+	}
+	return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%s},"request_id":"req_test"}`, kind, quote(text))
+}
+
+// sign notes the thinking that a turn is about to send.
+func (a *anthropicAPI) sign(t Turn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t.Signature != "" {
+		a.thoughts[t.Signature] = t.Thinking
+	}
+	if t.Redacted != "" {
+		a.thoughts[t.Redacted] = ""
+	}
+}
+
+// thought returns what was thought under a signature.
+func (a *anthropicAPI) thought(signature string) (text string, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	text, ok = a.thoughts[signature]
+	return text, ok
+}
+
+func (a *anthropicAPI) stream(t Turn, pieces func(string) []string) string {
+	a.sign(t)
 	var b strings.Builder
 	event := func(kind, format string, args ...any) {
 		fmt.Fprintf(&b, "event: %s\ndata: {\"type\":%q%s}\n\n", kind, kind, fmt.Sprintf(format, args...))
@@ -108,10 +141,12 @@ type anthropicRequest struct {
 		Type   string `json:"type"`
 		Budget int    `json:"budget_tokens"`
 	} `json:"thinking"`
-	Messages []struct {
-		Role    string           `json:"role"`
-		Content []anthropicBlock `json:"content"`
-	} `json:"messages"`
+	Messages []anthropicMessage `json:"messages"`
+}
+
+type anthropicMessage struct {
+	Role    string           `json:"role"`
+	Content []anthropicBlock `json:"content"`
 }
 
 type anthropicTool struct {
@@ -123,6 +158,7 @@ type anthropicTool struct {
 type anthropicBlock struct {
 	Type      string          `json:"type"`
 	Text      *string         `json:"text"`
+	Thinking  string          `json:"thinking"`
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`

@@ -9,32 +9,36 @@ import (
 
 var (
 	anthropicID   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-	toolName      = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
-	anthropicBody = 32 << 20
+	anthropicUse  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,200}$`)
+	anthropicName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 )
 
 // check returns what the Messages API would say is wrong with a request.
-func (anthropicAPI) check(body []byte) string {
+func (a *anthropicAPI) check(body []byte, terms Terms) string {
 	var r anthropicRequest
 	switch err := json.Unmarshal(body, &r); {
-	case len(body) > anthropicBody:
-		return "Request exceeds the maximum size"
 	case err != nil:
 		return "The request body is not valid JSON: " + err.Error()
 	case r.Model == "":
 		return "model: Field required"
 	case r.MaxTokens < 1:
 		return "max_tokens: Input should be greater than or equal to 1"
+	case terms.MaxTokens > 0 && r.MaxTokens > terms.MaxTokens:
+		return fmt.Sprintf("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", r.MaxTokens, terms.MaxTokens, r.Model)
 	case !r.Stream:
 		return "modeltest: stream is not set"
 	case len(r.Messages) == 0:
 		return "messages: at least one message is required"
-	case r.Thinking != nil && r.Thinking.Type == "enabled" && r.Thinking.Budget < 1024:
+	case r.thinks() && r.Thinking.Budget < 1024:
 		return "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
-	case r.Thinking != nil && r.Thinking.Type == "enabled" && r.MaxTokens <= r.Thinking.Budget:
+	case r.thinks() && r.MaxTokens <= r.Thinking.Budget:
 		return "`max_tokens` must be greater than `thinking.budget_tokens`."
 	}
-	for _, rule := range []func() string{r.checkTools, r.checkCache, r.checkMessages, r.checkPairs, r.checkThinking} {
+	for _, rule := range []func() string{
+		r.checkTools, r.checkCache, r.checkMessages, r.checkPairs, r.checkThinking,
+		func() string { return r.checkImages(terms) },
+		func() string { return a.checkSignatures(r, terms) },
+	} {
 		if text := rule(); text != "" {
 			return text
 		}
@@ -42,11 +46,14 @@ func (anthropicAPI) check(body []byte) string {
 	return ""
 }
 
+// thinks reports whether thinking has a budget.
+func (r anthropicRequest) thinks() bool { return r.Thinking != nil && r.Thinking.Type == "enabled" }
+
 func (r anthropicRequest) checkTools() string {
 	seen := map[string]bool{}
 	for i, t := range r.Tools {
 		switch {
-		case !toolName.MatchString(t.Name):
+		case !anthropicName.MatchString(t.Name):
 			return fmt.Sprintf("tools.%d.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", i)
 		case seen[t.Name]:
 			return "tools: Tool names must be unique."
@@ -71,8 +78,11 @@ func (r anthropicRequest) checkCache() string {
 	for _, b := range r.System {
 		count(b.Cache)
 	}
-	for _, m := range r.Messages {
-		for _, b := range m.Content {
+	for i, m := range r.Messages {
+		for j, b := range m.Content {
+			if b.Cache != nil && b.thinking() {
+				return fmt.Sprintf("messages.%d.content.%d.%s.cache_control: Extra inputs are not permitted", i, j, b.Type)
+			}
 			count(b.Cache)
 		}
 	}
@@ -107,14 +117,33 @@ func (r anthropicRequest) checkMessages() string {
 			}
 		}
 	}
-	if last := r.Messages[len(r.Messages)-1]; last.Role == "assistant" {
-		return "This model does not support assistant message prefill. The conversation must end with a user message."
+	last := r.Messages[len(r.Messages)-1]
+	end := last.Content[len(last.Content)-1]
+	switch {
+	case last.Role != "assistant":
+		return ""
+	case end.Type == "text" && strings.TrimRight(*end.Text, " \t\r\n") != *end.Text:
+		return "messages: final assistant content cannot end with trailing whitespace"
 	}
-	return ""
+	return "This model does not support assistant message prefill. The conversation must end with a user message."
+}
+
+func (b anthropicBlock) thinking() bool {
+	return b.Type == "thinking" || b.Type == "redacted_thinking"
+}
+
+// kinds are the types of blocks, and by role where they may stand.
+var anthropicKinds = map[string]string{
+	"text": "", "image": "user", "tool_result": "user", "tool_use": "assistant", "thinking": "assistant", "redacted_thinking": "assistant",
 }
 
 func (b anthropicBlock) check(at, role string) string {
+	of, known := anthropicKinds[b.Type]
 	switch {
+	case !known:
+		return fmt.Sprintf("%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'image', 'redacted_thinking', 'text', 'thinking', 'tool_result', 'tool_use'", at, b.Type)
+	case of != "" && of != role:
+		return fmt.Sprintf("%s: `%s` blocks can only be in `%s` messages", at, b.Type, of)
 	case b.Type == "text" && (b.Text == nil || *b.Text == ""):
 		return "messages: text content blocks must be non-empty"
 	case b.Type == "text" && strings.TrimSpace(*b.Text) == "":
@@ -123,22 +152,17 @@ func (b anthropicBlock) check(at, role string) string {
 		return at + ".tool_use.input: Input should be a valid dictionary"
 	case b.Type == "tool_use" && !anthropicID.MatchString(b.ID):
 		return at + ".tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"
-	case b.Type == "image" && (b.Source == nil || !goodImage(b.Source.MediaType, b.Source.Data)):
-		return at + ".image.source.base64: The image was specified using the image/png media type, but does not appear to be a valid png image"
+	case b.Type == "tool_use" && !anthropicUse.MatchString(b.Name):
+		return at + ".tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'"
 	case b.Type == "thinking" && b.Signature == "":
 		return at + ".thinking.signature: Field required"
-	case (b.Type == "tool_use" || b.Type == "thinking" || b.Type == "redacted_thinking") && role != "assistant":
-		return fmt.Sprintf("%s: `%s` blocks can only be in `assistant` messages", at, b.Type)
-	case b.Type == "tool_result" && role != "user":
-		return fmt.Sprintf("%s: `tool_result` blocks can only be in `user` messages", at)
-	case b.Type != "tool_result" || len(b.Content) == 0:
-		return ""
+	case b.Type == "redacted_thinking" && b.Data == "":
+		return at + ".redacted_thinking.data: Field required"
 	}
-	var inner []anthropicBlock
-	if json.Unmarshal(b.Content, &inner) != nil {
-		return ""
-	}
-	for k, c := range inner {
+	for k, c := range b.inner() {
+		if c.Type != "text" && c.Type != "image" {
+			return fmt.Sprintf("%s.tool_result.content.%d: Input tag '%s' found using 'type' does not match any of the expected tags: 'image', 'text'", at, k, c.Type)
+		}
 		if text := c.check(fmt.Sprintf("%s.tool_result.content.%d", at, k), role); text != "" {
 			return text
 		}
@@ -146,45 +170,42 @@ func (b anthropicBlock) check(at, role string) string {
 	return ""
 }
 
-// checkPairs holds each tool_use against the results in the next message.
+// inner are the blocks of a tool_result.
+func (b anthropicBlock) inner() []anthropicBlock {
+	var inner []anthropicBlock
+	if b.Type != "tool_result" || json.Unmarshal(b.Content, &inner) != nil {
+		return nil // a string
+	}
+	return inner
+}
+
+// checkPairs holds each tool_use against the results at the beginning of the
+// next message.
 func (r anthropicRequest) checkPairs() string {
 	open, seen := map[string]bool{}, map[string]bool{}
 	for i, m := range r.Messages {
-		next := map[string]bool{}
+		next, done, other := map[string]bool{}, map[string]bool{}, false
 		for j, b := range m.Content {
-			switch b.Type {
-			case "tool_use":
-				if seen[b.ID] {
-					return fmt.Sprintf("messages.%d.content.%d: `tool_use` ids must be unique", i, j)
-				}
+			switch {
+			case b.Type == "tool_use" && seen[b.ID]:
+				return fmt.Sprintf("messages.%d.content.%d: `tool_use` ids must be unique", i, j)
+			case b.Type == "tool_use":
 				seen[b.ID], next[b.ID] = true, true
-			case "tool_result":
-				if !open[b.ToolUseID] {
-					return fmt.Sprintf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, b.ToolUseID)
-				}
+			case b.Type == "tool_result" && done[b.ToolUseID]:
+				return fmt.Sprintf("messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", i, j, b.ToolUseID)
+			case b.Type == "tool_result" && !open[b.ToolUseID]:
+				return fmt.Sprintf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, b.ToolUseID)
+			case b.Type == "tool_result" && !other:
+				done[b.ToolUseID] = true
 				delete(open, b.ToolUseID)
+			case m.Role == "user":
+				other = true // a result after this is as good as none
 			}
 		}
 		for id := range open {
 			return fmt.Sprintf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i-1, id)
 		}
 		open = next
-	}
-	return ""
-}
-
-// checkThinking wants the turn that is going on to begin with thinking, if
-// thinking has a budget.
-func (r anthropicRequest) checkThinking() string {
-	if r.Thinking == nil || r.Thinking.Type != "enabled" {
-		return ""
-	}
-	last := len(r.Messages) - 1
-	if last < 1 || r.Messages[last].Content[0].Type != "tool_result" {
-		return ""
-	}
-	if kind := r.Messages[last-1].Content[0].Type; kind != "thinking" && kind != "redacted_thinking" {
-		return fmt.Sprintf("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", last-1, kind)
 	}
 	return ""
 }

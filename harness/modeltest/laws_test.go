@@ -31,7 +31,7 @@ func anyMessage(a api) *rapid.Generator[wire.Message] {
 		case 0:
 			return wire.Part{Type: wire.Thinking, Thinking: text.Draw(t, "thinking"), ThinkingSignature: rapid.SampledFrom(signatures).Draw(t, "signature"), Redacted: rapid.Bool().Draw(t, "redacted")}
 		case 1:
-			return wire.Part{Type: wire.Image, MimeType: "image/png", Data: rapid.SampledFrom([]string{"", "xx", modeltest.PNG(1, 1)}).Draw(t, "image")}
+			return wire.Part{Type: wire.Image, MimeType: "image/png", Data: rapid.SampledFrom([]string{"", "xx", modeltest.PNG(1, 1), modeltest.PNG(60, 60)[:100], modeltest.PNG(8001, 1)}).Draw(t, "image")}
 		case 2:
 			return wire.Part{Type: "unknown", Text: "?"}
 		}
@@ -66,6 +66,7 @@ func anyMessage(a api) *rapid.Generator[wire.Message] {
 func TestLaw_no_history_is_refused(t *testing.T) {
 	each(t, func(t *testing.T, a api) {
 		s := a.server(t)
+		s.Terms.Foreign = true // what no server can know is another test's
 		provider := a.dial(s, client(t))
 		rapid.Check(t, func(rt *rapid.T) {
 			history := append(rapid.SliceOfN(anyMessage(a), 0, 12).Draw(rt, "history"), user("go"))

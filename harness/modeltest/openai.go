@@ -15,7 +15,10 @@ type openAI struct{}
 
 func (openAI) path() string { return "/v1/chat/completions" }
 
-func (openAI) refusal(text string) string {
+// maxBody is the documented limit of what a request may weigh with its images.
+func (openAI) maxBody() (int, string) { return 50 << 20, "Request Entity Too Large" }
+
+func (openAI) refusal(_ int, text string) string {
 	return fmt.Sprintf(`{"error":{"message":%s,"type":"invalid_request_error","param":null,"code":null}}`, quote(text))
 }
 

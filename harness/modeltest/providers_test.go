@@ -292,9 +292,11 @@ func TestFault_H6_bad_images_become_a_line_of_text_and_the_session_goes_on(t *te
 			wire.TextPart("see"), img("no base64!"), img("aGVsbG8="), img(""), img(modeltest.PNG(8001, 1)), img(modeltest.PNG(2, 2)[:40]),
 			img(strings.Repeat("A", 6<<20)),
 		}}}
+		msgs[0].Content = append(msgs[0].Content, img(modeltest.PNG(60, 60)[:100]), img(modeltest.PNG(2001, 1)))
 		for range 42 {
 			msgs = append(msgs, wire.Message{Role: wire.User, Content: []wire.Part{img(big)}})
 		}
+		msgs = append(msgs, wire.Message{Role: wire.User, Content: []wire.Part{img(modeltest.PNG(2001, 2))}})
 		s := a.server(t, modeltest.Turn{Text: "ok"})
 		m, _, _, err := ask(t, a, s, msgs...)
 		if err != nil || m.PlainText() != "ok" {

@@ -20,7 +20,9 @@ type responsesAPI struct {
 
 func (*responsesAPI) path() string { return "/v1/responses" }
 
-func (*responsesAPI) refusal(text string) string {
+func (*responsesAPI) maxBody() (int, string) { return openAI{}.maxBody() }
+
+func (*responsesAPI) refusal(_ int, text string) string {
 	return fmt.Sprintf(`{"error":{"message":%s,"type":"invalid_request_error","param":"input","code":null}}`, quote(text))
 }
 

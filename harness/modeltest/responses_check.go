@@ -43,7 +43,7 @@ func (i responsesItem) kind() string {
 }
 
 // check returns what the Responses API would say is wrong with a request.
-func (r *responsesAPI) check(body []byte) string {
+func (r *responsesAPI) check(body []byte, terms Terms) string {
 	var q responsesRequest
 	switch err := json.Unmarshal(body, &q); {
 	case err != nil:
@@ -58,6 +58,10 @@ func (r *responsesAPI) check(body []byte) string {
 		return "modeltest: the conversation would be stored"
 	case q.MaxTokens != nil && *q.MaxTokens < 16:
 		return fmt.Sprintf("Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.", *q.MaxTokens)
+	case q.MaxTokens != nil && terms.MaxTokens > 0 && *q.MaxTokens > terms.MaxTokens:
+		return fmt.Sprintf("max_output_tokens is too large: %d. This model supports at most %d completion tokens, whereas you provided %d.", *q.MaxTokens, terms.MaxTokens, *q.MaxTokens)
+	case len(q.Tools) > openAITools:
+		return tooMany(len(q.Tools))
 	case len(q.CacheKey) > 64:
 		return tooLong("prompt_cache_key", q.CacheKey)
 	}
@@ -65,7 +69,7 @@ func (r *responsesAPI) check(body []byte) string {
 		return text
 	}
 	for i, item := range q.Input {
-		if text := item.check(fmt.Sprintf("input[%d]", i)); text != "" {
+		if text := item.check(fmt.Sprintf("input[%d]", i), terms); text != "" {
 			return text
 		}
 	}
@@ -84,11 +88,11 @@ func tooLong(at, s string) string {
 func (q responsesRequest) checkTools() string {
 	seen := map[string]bool{}
 	for i, t := range q.Tools {
-		switch {
+		switch bad := badName(fmt.Sprintf("tools[%d].name", i), t.Name); {
 		case t.Type != "function":
 			return fmt.Sprintf("Missing required parameter: 'tools[%d].type'.", i)
-		case !toolName.MatchString(t.Name):
-			return fmt.Sprintf("Invalid 'tools[%d].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", i)
+		case bad != "":
+			return bad
 		case seen[t.Name]:
 			return "Invalid 'tools': duplicate function name " + t.Name + "."
 		case !isObject(t.Parameters):
@@ -100,7 +104,7 @@ func (q responsesRequest) checkTools() string {
 }
 
 // check looks at an item alone.
-func (i responsesItem) check(at string) string {
+func (i responsesItem) check(at string, terms Terms) string {
 	prefix := map[string]string{"message": "msg", "function_call": "fc", "reasoning": "rs"}[i.kind()]
 	switch {
 	case len(i.ID) > 64:
@@ -114,13 +118,13 @@ func (i responsesItem) check(at string) string {
 	}
 	switch i.kind() {
 	case "message":
-		return i.checkMessage(at)
+		return i.checkMessage(at, terms)
 	case "function_call":
-		switch {
+		switch bad := badName(at+".name", i.Name); {
 		case i.CallID == "":
 			return fmt.Sprintf("Missing required parameter: '%s.call_id'.", at)
-		case !toolName.MatchString(i.Name):
-			return fmt.Sprintf("Invalid '%s.name': string does not match pattern.", at)
+		case bad != "":
+			return bad
 		case i.Arguments == nil || !isObject(json.RawMessage(*i.Arguments)):
 			return fmt.Sprintf("modeltest: '%s.arguments' is no JSON object", at)
 		}
@@ -128,7 +132,7 @@ func (i responsesItem) check(at string) string {
 		if i.CallID == "" {
 			return fmt.Sprintf("Missing required parameter: '%s.call_id'.", at)
 		}
-		return checkContent(i.Output, at+".output", "input_text", "input_image")
+		return checkContent(i.Output, at+".output", terms, "input_text", "input_image")
 	case "reasoning":
 		switch {
 		case i.ID == "":
@@ -144,18 +148,18 @@ func (i responsesItem) check(at string) string {
 	return ""
 }
 
-func (i responsesItem) checkMessage(at string) string {
+func (i responsesItem) checkMessage(at string, terms Terms) string {
 	switch i.Role {
 	case "user", "system", "developer":
-		return checkContent(i.Content, at+".content", "input_text", "input_image")
+		return checkContent(i.Content, at+".content", terms, "input_text", "input_image")
 	case "assistant":
-		return checkContent(i.Content, at+".content", "output_text", "refusal")
+		return checkContent(i.Content, at+".content", terms, "output_text", "refusal")
 	}
 	return fmt.Sprintf("Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'. (%s.role)", i.Role, at)
 }
 
 // checkContent looks at a string, or a list of parts of these kinds.
-func checkContent(raw json.RawMessage, at string, kinds ...string) string {
+func checkContent(raw json.RawMessage, at string, terms Terms, kinds ...string) string {
 	var parts []struct {
 		Type     string  `json:"type"`
 		Text     *string `json:"text"`
@@ -163,6 +167,9 @@ func checkContent(raw json.RawMessage, at string, kinds ...string) string {
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil && string(raw) != "null" {
+		if len(text) > openAIString {
+			return fmt.Sprintf("Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", at, openAIString, len(text))
+		}
 		return ""
 	}
 	if json.Unmarshal(raw, &parts) != nil || len(parts) == 0 {
@@ -175,6 +182,8 @@ func checkContent(raw json.RawMessage, at string, kinds ...string) string {
 			return fmt.Sprintf("Invalid value: '%s'. Supported values are: '%s'. (%s[%d])", p.Type, strings.Join(kinds, "' and '"), at, n)
 		case strings.HasSuffix(p.Type, "_text") && p.Text == nil:
 			return fmt.Sprintf("Missing required parameter: '%s[%d].text'.", at, n)
+		case p.Type == "input_image" && terms.TextOnly:
+			return "Invalid content type. image_url is only supported by certain models."
 		case p.Type == "input_image" && !goodImage(mime, data):
 			return "The image data you provided does not represent a valid image. Please check your input and try again."
 		}

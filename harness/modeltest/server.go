@@ -61,14 +61,21 @@ type Request struct {
 // Server is a scripted model server. It is closed at the end of the test.
 type Server struct {
 	URL string // the base URL for the provider
-	// Split is how the streams are cut; it may be set before the first request.
+	// Split is how the streams are cut, and Terms what else requests are held
+	// against; they may be set before the first request.
 	Split Split
+	Terms Terms
+	// Counts makes the usage of a turn what the server's cache of prompts makes it,
+	// but for the output; it may be set before the first request.
+	Counts bool
 
 	protocol protocol
 	mu       sync.Mutex
 	script   []Turn
 	requests []Request
 	refusals []string
+	usages   []Usage
+	cache    cache
 	hung     chan struct{} // gets a value for each turn that has begun to hang
 	closed   chan struct{}
 }
@@ -77,10 +84,14 @@ type Server struct {
 type protocol interface {
 	// path is where requests go.
 	path() string
-	// check returns the text of the refusal that the real server would give.
-	check(body []byte) string
-	// refusal is the body with that text.
-	refusal(text string) string
+	// maxBody is how many bytes a request may have, and what is said of more.
+	maxBody() (bytes int, text string)
+	// check returns the text with which the real server would refuse a request.
+	check(body []byte, terms Terms) string
+	// refusal is the body of an answer with that status and text.
+	refusal(status int, text string) string
+	// cached counts the tokens of a request that nothing is wrong with.
+	cached(c *cache, body []byte) Usage
 	// stream is the whole stream of a turn.
 	stream(t Turn, pieces func(string) []string) string
 }
@@ -118,6 +129,13 @@ func (s *Server) Refusals() []string {
 	return append([]string(nil), s.refusals...)
 }
 
+// Usages returns what each answered request cost.
+func (s *Server) Usages() []Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Usage(nil), s.usages...)
+}
+
 // Left is the number of turns that have not been played.
 func (s *Server) Left() int {
 	s.mu.Lock()
@@ -140,10 +158,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	turn, refusal := s.next(Request{r.URL.Path, r.Header.Clone(), body})
 	switch {
-	case refusal != "":
+	case refusal.text != "":
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = io.WriteString(w, s.protocol.refusal(refusal)) // a client that has gone is no concern
+		w.WriteHeader(refusal.status)
+		_, _ = io.WriteString(w, s.protocol.refusal(refusal.status, refusal.text)) // a client that has gone is no concern
 	case turn.Hang:
 		s.hang(r)
 	case turn.Status != 0:
@@ -158,21 +176,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // next notes a request and takes the turn for it.
-func (s *Server) next(r Request) (Turn, string) {
-	refusal := s.protocol.check(r.Body)
+func (s *Server) next(r Request) (Turn, refusal) {
+	no := s.Terms.refuse(s.protocol, r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r)
-	if refusal == "" && len(s.script) == 0 {
-		refusal = "modeltest: the script has no turn left"
+	if no.text == "" && len(s.script) == 0 {
+		no.text = "modeltest: the script has no turn left"
 	}
-	if refusal != "" {
-		s.refusals = append(s.refusals, refusal)
-		return Turn{}, refusal
+	if no.text != "" {
+		s.refusals = append(s.refusals, no.text)
+		return Turn{}, no
 	}
 	turn := s.script[0]
 	s.script = s.script[1:]
-	return turn, ""
+	if s.Counts {
+		u := s.protocol.cached(&s.cache, r.Body)
+		u.Output = turn.Usage.Output
+		turn.Usage = u
+	}
+	s.usages = append(s.usages, turn.Usage)
+	return turn, refusal{}
 }
 
 func (s *Server) hang(r *http.Request) {

@@ -244,9 +244,14 @@ func TestFault_H5_ids_that_are_missing_or_used_twice_or_hostile(t *testing.T) {
 
 func TestFault_H5_the_provider_changes_in_the_middle_of_a_session(t *testing.T) {
 	j := &journal{t: t, dir: t.TempDir()}
+	servers := map[string]*modeltest.Server{}
+	for _, a := range apis {
+		servers[a.name] = a.server(t)
+	}
 	for n := range 2 * len(apis) {
 		a := apis[n%len(apis)]
-		s := a.server(t,
+		s := servers[a.name]
+		s.Then(
 			modeltest.Turn{Thinking: "secret thoughts of " + a.name, Signature: "signature-of-" + a.name, Calls: []modeltest.Call{{ID: "toolu|" + strings.Repeat("z", 60), Name: "bash", Arguments: `{}`}}},
 			modeltest.Turn{Text: "done"})
 		if end := do(t, a, s, j, "go"); end.Outcome != wire.OK || len(s.Refusals()) > 0 {

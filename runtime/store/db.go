@@ -146,6 +146,11 @@ CREATE TABLE branch (                   -- where a session has started afresh
 ) STRICT, WITHOUT ROWID;
 INSERT INTO branch SELECT session, seq FROM entry WHERE json_extract(CAST(line AS TEXT), '$.customType') = 'mikan.reset';
 
+-- What waits and what runs, among however many prompts that have settled.
+CREATE INDEX prompt_queued ON prompt(session, id) WHERE state = 'queued';
+CREATE INDEX prompt_running ON prompt(session, id) WHERE state = 'running';
+CREATE INDEX prompt_run ON prompt(run, id) WHERE state = 'running';
+
 -- The words of what is kept, for the search. The text itself is in the lines.
 CREATE VIRTUAL TABLE entry_words USING fts5(words, content='', columnsize=0, tokenize='ascii');
 CREATE VIRTUAL TABLE record_words USING fts5(words, content='', columnsize=0, tokenize='ascii');
@@ -157,6 +162,7 @@ END;
 CREATE TRIGGER record_inserted AFTER INSERT ON record BEGIN
 	INSERT INTO record_words(rowid, words) SELECT new.seq, w FROM (SELECT mikan_record_words(new.line) AS w) WHERE w != '';
 END;
+
 -- Background tasks: each is a session, tasks/<id>, beside those of the chat.
 CREATE TABLE task (
 	id      INTEGER PRIMARY KEY,
@@ -195,7 +201,6 @@ UPDATE record SET
 		WHEN CAST(line AS TEXT) ->> 'user' = 'bot' THEN 2
 		ELSE 1 END;
 UPDATE session SET heard = (SELECT coalesce(max(seq), 0) FROM record) WHERE leaf != 0;
-CREATE INDEX prompt_record ON prompt(session, record) WHERE state = 'queued';
 CREATE INDEX record_voice ON record(thread, seq) WHERE voice != 0;
 CREATE INDEX record_ts ON record(ts, seq) WHERE ts != '';
 CREATE INDEX record_time ON record(time);

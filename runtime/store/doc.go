@@ -8,6 +8,11 @@
 // with the offset at which it ends, so that a read at any offset is one look-up
 // and nothing is rendered or rewritten again.
 //
+// What is said can be searched: triggers put the words of each record and entry
+// into an index in the transaction that adds it, and [DB.Search] takes whatever
+// people type. A database that is not what was written is moved aside as it is and
+// never replaced ([Unusable]).
+//
 // Every change is one transaction, synchronous=FULL, on one connection. An
 // error leaves nothing of it behind.
 package store

@@ -71,14 +71,24 @@ func (db *DB) readMessages(ctx context.Context, p segment, msgs []wire.Message) 
 			return nil, err
 		}
 		var e wire.Entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, fmt.Errorf("entry %d: %w", seq, err)
+		if json.Unmarshal(line, &e) != nil {
+			msgs = append(msgs, unreadable(seq))
+			continue
 		}
 		if e.Type == wire.EntryMessage && e.Message != nil {
 			msgs = append(msgs, *e.Message)
 		}
 	}
 	return msgs, rows.Err()
+}
+
+// unreadable stands for a message whose line an older program, or a bad disk, has
+// spoilt. The session goes on without it, and the model is told; the transcript
+// has the line as it is.
+func unreadable(seq int64) wire.Message {
+	return wire.Message{Role: wire.User, Content: []wire.Part{
+		wire.TextPart(fmt.Sprintf("(The entry %s of this session cannot be read. What it said is lost.)", entryID(seq))),
+	}}
 }
 
 // appendEntries adds entries after the session's leaf. Type and the fields of

@@ -5,8 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strconv"
+	"strings"
 	"time"
 
 	"mikan/wire"
@@ -45,7 +44,7 @@ func (db *DB) Fork(ctx context.Context, from, entry, name, cwd string, now time.
 		if err := inherit(ctx, tx, p, src, s); err != nil {
 			return err
 		}
-		if err := part(ctx, tx, p, wire.ForkPoint{Session: src.Name, SessionID: parent.ID}, s.ID, now); err != nil {
+		if err := part(ctx, tx, p, src, parent.ID, s.ID, now); err != nil {
 			return err
 		}
 		s, err = sessionNamed(ctx, tx, name)
@@ -61,70 +60,6 @@ func headerOf(ctx context.Context, q querier, session int64) (h wire.Header, err
 		return h, err
 	}
 	return h, json.Unmarshal(line, &h)
-}
-
-// point is a place in a session's tree.
-type point struct {
-	seq   int64     // the entry; 0: before all of them
-	path  []segment // to it, from its root; the last may go on behind it
-	inUse bool      // it is on the branch in use
-}
-
-// forkPoint finds the entry with an id in the transcript of src.
-func forkPoint(ctx context.Context, q querier, src Session, id string) (p point, err error) {
-	if id == "" {
-		if src.Renew || src.settled == 0 {
-			return p, nil
-		}
-		p.path, err = segments(ctx, q, src)
-		p.seq, p.inUse = src.settled, true
-		return p, err
-	}
-	owner, seq, err := entryOwner(ctx, q, id)
-	if err != nil {
-		return p, err
-	}
-	p.seq = seq
-	if owner == src.ID {
-		return ownPoint(ctx, q, src, p)
-	}
-	parts, err := inherited(ctx, q, src.ID)
-	for i, part := range parts {
-		if part.source == owner && part.first <= seq && seq <= part.last {
-			p.path, p.inUse = parts[:i+1], src.root == 0
-			return p, nil
-		}
-	}
-	return p, errors.Join(err, noEntry(id))
-}
-
-// ownPoint finds the path to an entry of src's own.
-func ownPoint(ctx context.Context, q querier, src Session, p point) (point, error) {
-	at := src
-	err := q.QueryRowContext(ctx, `SELECT coalesce(max(root), 0) FROM branch WHERE session = ? AND root <= ?`, src.ID, p.seq).Scan(&at.root)
-	if err != nil {
-		return p, err
-	}
-	p.inUse = at.root == src.root
-	p.path, err = segments(ctx, q, at)
-	return p, err
-}
-
-// entryOwner returns the session that an entry was written in, and its number.
-func entryOwner(ctx context.Context, q querier, id string) (session, seq int64, err error) {
-	n, err := strconv.ParseUint(id, 16, 32)
-	if err != nil || entryID(int64(n)) != id {
-		return 0, 0, noEntry(id)
-	}
-	err = q.QueryRowContext(ctx, `SELECT session FROM entry WHERE seq = ?`, n).Scan(&session)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = noEntry(id)
-	}
-	return session, int64(n), err
-}
-
-func noEntry(id string) error {
-	return fmt.Errorf("%w: %q; the transcript gives the ids, 8 hex digits each", ErrNoEntry, id)
 }
 
 // inherit gives s the path to p, and what src's model has been told, if it has
@@ -157,8 +92,10 @@ func inherit(ctx context.Context, tx *sql.Tx, p point, src, s Session) error {
 }
 
 // part writes the first entries that are the fork's own: where it comes from,
-// that it has no title yet, and the results of the calls that have none.
-func part(ctx context.Context, tx *sql.Tx, p point, from wire.ForkPoint, fork int64, now time.Time) error {
+// what holds in it, whatever it has inherited, and the results of the calls that
+// have none.
+func part(ctx context.Context, tx *sql.Tx, p point, src Session, srcID string, fork int64, now time.Time) error {
+	from := wire.ForkPoint{Session: src.Name, SessionID: srcID}
 	if p.seq != 0 {
 		from.Entry = entryID(p.seq)
 	}
@@ -170,11 +107,17 @@ func part(ctx context.Context, tx *sql.Tx, p point, from wire.ForkPoint, fork in
 	if err != nil {
 		return err
 	}
-	own := append([]wire.Entry{
+	own := []wire.Entry{
 		{Type: wire.EntryCustom, CustomType: wire.CustomFork, Data: data},
-		{Type: wire.EntryInfo},
-	}, messageEntries(results)...)
-	if err := appendEntries(ctx, tx, fork, now, own); err != nil {
+		{Type: wire.EntryInfo}, // no title yet
+	}
+	if provider, model, ok := strings.Cut(src.Model, "/"); ok {
+		own = append(own, wire.Entry{Type: wire.EntryModel, Provider: provider, ModelID: model})
+	}
+	if src.Thinking != "" {
+		own = append(own, wire.Entry{Type: wire.EntryThinking, ThinkingLevel: src.Thinking})
+	}
+	if err := appendEntries(ctx, tx, fork, now, append(own, messageEntries(results)...)); err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE session SET settled = leaf WHERE id = ?`, fork)

@@ -97,6 +97,28 @@ func TestFork_from_an_entry_of_a_branch_that_is_not_in_use(t *testing.T) {
 	}
 }
 
+// A fork from an older entry goes on with the model that its session uses now, and
+// its transcript says so.
+func TestFork_keeps_what_was_chosen(t *testing.T) {
+	ctx := context.Background()
+	db, s := newStore(t)
+	if err := db.Append(ctx, s.ID, []wire.Message{user("a")}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	model, level := "open/router/m", "high"
+	if err := db.ChangeSession(ctx, s.ID, Change{Model: &model, Thinking: &level}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := db.Fork(ctx, "main", "00000001", "side", "/office", time.Now())
+	if err != nil || f.Model != model || f.Thinking != level {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	list, err := db.Entries(ctx, f.ID, "", Page{Limit: 2})
+	if err != nil || list[0].ThinkingLevel != level || list[1].Provider != "open" || list[1].ModelID != "router/m" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+}
+
 func TestFork_says_where_it_comes_from(t *testing.T) {
 	ctx := context.Background()
 	db, s := newStore(t)

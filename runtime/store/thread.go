@@ -47,7 +47,7 @@ func (db *DB) Descend(ctx context.Context, session int64, p Prompt, now time.Tim
 		if err := inherit(ctx, tx, at, src, s); err != nil {
 			return err
 		}
-		if err := part(ctx, tx, at, wire.ForkPoint{Session: src.Name, SessionID: parent.ID}, s.ID, now); err != nil {
+		if err := part(ctx, tx, at, src, parent.ID, s.ID, now); err != nil {
 			return err
 		}
 		suffix, _ := wire.SessionSuffix(s.Name)

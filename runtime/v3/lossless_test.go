@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"mikan/harness"
 	"mikan/runtime/store"
 	v3 "mikan/runtime/v3"
 	"mikan/wire"
@@ -126,7 +127,8 @@ func (h *histories) settle(s store.Session) {
 	h.must(h.db.Settle(h.ctx, store.Settlement{Run: p.ID, Session: s.ID, Outcome: wire.OK}, h.now))
 }
 
-// work is a batch of tool calls and its results, each in a commit of its own.
+// work is a batch of tool calls and its results, each in a commit of its own. A
+// crash may come before some of the results: those are made up afterwards.
 func (h *histories) work(t *rapid.T) {
 	s := h.some(t)
 	m := wire.Message{Role: wire.Assistant, Content: []wire.Part{part(t)}, StopReason: wire.StopToolUse}
@@ -141,7 +143,16 @@ func (h *histories) work(t *rapid.T) {
 		})
 	}
 	h.must(nil, h.db.Append(h.ctx, s.ID, []wire.Message{m}, h.now))
-	h.must(nil, h.db.Append(h.ctx, s.ID, results, h.now))
+	done := rapid.IntRange(0, len(results)).Draw(t, "done")
+	h.must(nil, h.db.Append(h.ctx, s.ID, results[:done], h.now))
+	if done == len(results) {
+		return
+	}
+	h.db.Close()
+	h.open()
+	msgs, err := h.db.Messages(h.ctx, s.ID)
+	h.must(msgs, err)
+	h.must(nil, h.db.Append(h.ctx, s.ID, harness.Close(msgs, "interrupted"), h.now))
 }
 
 // entries are the ids of a transcript.
@@ -157,7 +168,7 @@ func (h *histories) entries(s store.Session) (ids []string) {
 }
 
 func (h *histories) transcript(s store.Session) (all []byte) {
-	buf := make([]byte, 777)
+	buf := make([]byte, 7777)
 	for {
 		n, err := h.db.ReadTranscript(h.ctx, s.ID, buf, int64(len(all)))
 		h.must(n, err)

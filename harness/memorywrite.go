@@ -1,0 +1,30 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"path"
+)
+
+// memoryFile is what the notes of an office, and of all offices, are called.
+const memoryFile = "MEMORY.md"
+
+// spare refuses to replace a memory that holds something as a whole. Several
+// runs may write it at the same time, sessions as well as subagents, and none
+// knows what another has added since it looked. An edit is safe: it changes what
+// is there now, and fails if that is not what the run believes.
+func spare(ctx context.Context, c Computer, name string) error {
+	if path.Base(name) != memoryFile {
+		return nil
+	}
+	f, err := c.Open(ctx, name)
+	if err != nil {
+		return nil // there is none, or the write says itself what is wrong
+	}
+	defer f.Close()
+	if f.Size() == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s holds notes, and others may have added to them; write would lose those. Read it and change it with edit: "+
+		"to add a line, replace the last one with itself and the new one; to write it all anew, give its whole text as oldText", name)
+}
