@@ -8,7 +8,7 @@ STATIC  := CGO_ENABLED=0
 PREFIX  ?= /usr/local
 MANPAGES := $(wildcard man/*.[1-8])
 
-.PHONY: all setup build run test test-long test-contract test-double test-stress test-v9fs fuzz fuzz-smoke bench bench-smoke lint install clean
+.PHONY: all setup build run test test-long test-contract test-double test-mcp test-stress test-v9fs fuzz fuzz-smoke bench bench-smoke lint install clean
 
 all: build
 
@@ -41,6 +41,10 @@ test-contract:
 # The model providers against a server that others wrote; it needs npm.
 test-double:
 	@scripts/test-double
+
+# Our client of MCP servers against the protocol's own suite; it needs npm.
+test-mcp:
+	@scripts/test-mcp
 
 # The file server again and again, on one processor and on two.
 test-stress: setup

@@ -120,6 +120,7 @@ func cutPoint(msgs []wire.Message, keep int) (cut int) {
 // request is the next model call. What does not fit the window even now, both as
 // the server counts and by the estimate, is shortened in it; the history keeps all.
 func (l *loop) request() Request {
+	l.unshelve()
 	msgs := Repair(l.history)
 	if over := min(l.used(), l.base()+estimateAll(msgs)) - l.limit(); over > 0 {
 		msgs, l.shrunk = shrink(msgs, over)

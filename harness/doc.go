@@ -22,7 +22,11 @@
 // into what the model sees. Images are made to fit the model when they enter the
 // history, by package harness/picture.
 //
+// Tools that are deferred stand on a shelf: the model finds them with tool_search
+// and is told of them from then on, so that a run may have hundreds.
+//
 // Package harness/subagents is the tool with which a run has other runs work for
-// it. Package harness/models knows which models exist and how to reach them;
+// it. Package harness/mcp gives a run the tools of MCP servers. Package
+// harness/models knows which models exist and how to reach them;
 // harness/anthropic, harness/openai and harness/demo are the providers.
 package harness

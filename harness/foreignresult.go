@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"fmt"
-	"path"
 	"strings"
 
 	"mikan/wire"
@@ -28,25 +27,8 @@ func Foreign(ctx context.Context, c Computer, kind string, parts []wire.Part) []
 			rest = append(rest, p)
 		}
 	}
-	if text := bounded(ctx, c, kind, strings.Join(texts, "\n")); text != "" {
+	if text := Bounded(ctx, c, kind+"-output", strings.Join(texts, "\n")); text != "" {
 		rest = append([]wire.Part{wire.TextPart(text)}, rest...)
 	}
 	return rest
-}
-
-// bounded is the beginning of text that fits the limits of a result, and where
-// the whole is.
-func bounded(ctx context.Context, c Computer, kind, text string) string {
-	head, cut := headOf(text)
-	if !cut {
-		return text
-	}
-	if head == "" {
-		head = text[:whole(text, maxBytes)]
-	}
-	name := path.Join(c.Dir(), ".mikan", kind+"-output", outputID()+".txt")
-	all := spill{ctx: ctx, computer: c, name: name}
-	defer all.discard()
-	all.add([]byte(text))
-	return fmt.Sprintf("%s\n\n[The first %s of %s. %s]", head, size(len(head)), size(len(text)), all.keep())
 }

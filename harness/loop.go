@@ -53,7 +53,8 @@ func (l *loop) end(ctx context.Context, err error) {
 type loop struct {
 	*Run
 	tools   map[string]Tool
-	specs   []ToolSpec      // sorted by name
+	shelf   *shelf          // of the deferred tools; nil if there is none
+	specs   []ToolSpec      // what the model is told of, sorted by name
 	history []wire.Message  // as the store has it
 	ids     map[string]bool // of the tool calls in history
 	window  int             // of the model, as far as it is known; see [loop.limit]
@@ -69,9 +70,12 @@ type loop struct {
 
 func newLoop(r *Run) *loop {
 	l := &loop{Run: r, tools: map[string]Tool{}, ids: map[string]bool{}, window: cmp.Or(r.Model.Window, unknownWindow)}
-	for _, t := range r.Tools {
+	l.shelf = newShelf(r.Tools)
+	for _, t := range append(slices.Clip(r.Tools), l.shelf.search()...) {
 		l.tools[t.Name] = t
-		l.specs = append(l.specs, t.ToolSpec)
+		if !t.Deferred {
+			l.specs = append(l.specs, t.ToolSpec)
+		}
 	}
 	slices.SortFunc(l.specs, func(a, b ToolSpec) int { return strings.Compare(a.Name, b.Name) })
 	return l

@@ -15,6 +15,17 @@ type Tool struct {
 	// goroutine until Run returns, gets output as it comes. An error becomes an
 	// error result with the error's text, after what Result holds.
 	Run func(ctx context.Context, args json.RawMessage, progress func(string)) (Result, error)
+	// A Deferred tool can be called, but the model is told of it only once
+	// tool_search has found it, or it was called. A run that has one has tool_search
+	// too.
+	Deferred  bool
+	Namespace Namespace // for tool_search; of a deferred tool
+}
+
+// Namespace is where deferred tools come from.
+type Namespace struct {
+	Name        string
+	Description string // one line; may be empty
 }
 
 // Result is what a tool gives back.

@@ -307,6 +307,7 @@ func (c *Conversation) SetSettings(ctx context.Context, data []byte) error {
 	if err := writeState(c.Office.Settings, data); err != nil {
 		return err
 	}
+	c.renewServers()
 	c.touch()
 	return nil
 }
@@ -317,7 +318,13 @@ func (rt *Runtime) SetSettings(data []byte) error {
 	if _, err := rt.judge(data); err != nil {
 		return err
 	}
-	return writeState(rt.settingsPath(), data)
+	if err := writeState(rt.settingsPath(), data); err != nil {
+		return err
+	}
+	for _, c := range rt.live.all() {
+		c.renewServers()
+	}
+	return nil
 }
 
 // judge parses settings that someone wants to write.

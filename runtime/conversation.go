@@ -38,6 +38,7 @@ type Conversation struct {
 	settings chan struct{}   // held while the settings are changed
 	incoming chan struct{}   // held while a message of the platform is taken in
 	writers  harness.Writers // of the files on its computer
+	servers  servers
 
 	mu        sync.Mutex
 	sessions  map[string]*Session
@@ -61,7 +62,7 @@ func newConversation(rt *Runtime, a Address) *Conversation {
 		rt: rt, Office: rt.ws.Office(a), sessions: map[string]*Session{}, news: make(chan struct{}),
 		settings: make(chan struct{}, 1), incoming: make(chan struct{}, 1), closed: rt.isArchived(a),
 	}
-	c.feed = newFeed(c)
+	c.feed, c.servers.rt = newFeed(c), rt
 	c.hooks = sync.OnceValue(func() *Hooks { return newHooks(c) })
 	c.tools = sync.OnceValue(func() *Tools { return loadTools(c.ToolsPath, c) })
 	return c
@@ -186,6 +187,7 @@ func (c *Conversation) Archive(ctx context.Context) error {
 		c.open()
 		return fmt.Errorf("archive: %w", err)
 	}
+	c.servers.close()
 	c.rt.mu.Lock()
 	defer c.rt.mu.Unlock()
 	c.rt.archived[c.Address] = true

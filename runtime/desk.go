@@ -169,7 +169,13 @@ func (d *Desk) SetCaps(ctx context.Context, data []byte) error {
 		err := d.rt.desks.save()
 		if err != nil {
 			d.count(func(d *Desk) { d.kept = old })
+			return err
 		}
-		return err
+		for _, c := range d.rt.live.all() {
+			if c.Address.Platform == d.Name {
+				c.renewServers() // what is trusted may have changed
+			}
+		}
+		return nil
 	})
 }

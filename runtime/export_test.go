@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"slices"
+	"time"
 
 	"mikan/runtime/store"
 	"mikan/wire"
@@ -18,4 +19,21 @@ func (s *Session) Histories(ctx context.Context) (held, stored []wire.Message, e
 	s.mu.Unlock()
 	err = s.c.use(ctx, func(db *store.DB) (err error) { stored, err = db.Messages(ctx, s.id); return err })
 	return held, stored, err
+}
+
+// SweepLater sweeps the office as if so much time had passed since its last use.
+func (c *Conversation) SweepLater(ctx context.Context, d time.Duration) {
+	c.rt.live.mu.Lock()
+	c.rt.live.changed[c.Address] = c.rt.live.changed[c.Address].Add(-d)
+	c.rt.live.mu.Unlock()
+	c.mu.Lock()
+	for _, s := range c.sessions {
+		s.mu.Lock()
+		if s.runner != nil {
+			s.runner.used = s.runner.used.Add(-d)
+		}
+		s.mu.Unlock()
+	}
+	c.mu.Unlock()
+	c.sweep(ctx)
 }

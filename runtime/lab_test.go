@@ -15,6 +15,7 @@ import (
 
 	"mikan/fs"
 	"mikan/harness"
+	"mikan/harness/mcp"
 	"mikan/harness/models"
 	"mikan/podman/host"
 	"mikan/runtime"
@@ -33,6 +34,7 @@ type lab struct {
 	ws       *runtime.Workspace
 	computer func(context.Context, *runtime.Office) (harness.Computer, string, error)
 	outbox   runtime.OutboxTimes
+	mcp      mcp.Options
 }
 
 func newLab(t testing.TB) *lab {
@@ -96,6 +98,7 @@ func (l *lab) config() runtime.Config {
 		},
 		Log:    slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Outbox: l.outbox,
+		MCP:    l.mcp,
 	}
 }
 

@@ -63,6 +63,7 @@ func (c *Conversation) sweep(ctx context.Context) {
 	if time.Since(c.Changed()) > indexIdle {
 		c.unmark(ctx)
 		if !warm {
+			c.servers.close()
 			c.rest()
 		}
 	}

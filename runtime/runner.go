@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mikan/harness"
+	"mikan/harness/mcp"
 	"mikan/harness/models"
 	"mikan/runtime/store"
 	"mikan/wire"
@@ -22,6 +23,7 @@ type runner struct {
 	provider harness.Provider
 	computer harness.Computer
 	tools    []harness.Tool
+	servers  *mcp.Set       // of the run; nil: none
 	system   string         // the system prompt
 	history  []wire.Message // what the store has of the branch in use
 
@@ -42,6 +44,9 @@ type decision struct {
 	level    string
 	skills   []string
 	budget   Budget
+	// mcpServers are those that the settings name; those in use are the runner's
+	// servers.
+	mcpServers map[string]MCPServer
 }
 
 // sameSources reports whether d was taken from the same files as e.
@@ -67,7 +72,7 @@ func (c *Conversation) decide(row store.Session, d decision, choose func(provide
 	if err != nil {
 		return d, err
 	}
-	d.skills, d.budget = settings.Skills, settings.Budget
+	d.skills, d.budget, d.mcpServers = settings.Skills, settings.Budget, settings.MCPServers
 	ref, level := row.Model, ""
 	if ref != "" {
 		d.model, level, err = d.models.Find(ref)
@@ -109,11 +114,13 @@ func (s *Session) lease(ctx context.Context, row store.Session) (*runner, func()
 			return nil, nil, err
 		}
 	}
+	leave := s.useServers(ctx, r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runner = r
 	r.leases++
 	return r, func() {
+		leave()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		r.leases--

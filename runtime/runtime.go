@@ -14,6 +14,7 @@ import (
 
 	"mikan/fs"
 	"mikan/harness"
+	"mikan/harness/mcp"
 	"mikan/harness/models"
 	"mikan/harness/subagents"
 	"mikan/runtime/store"
@@ -34,6 +35,7 @@ type Config struct {
 	Computer func(context.Context, *Office) (c harness.Computer, confinement string, err error)
 	Log      *slog.Logger
 	Outbox   OutboxTimes
+	MCP      mcp.Options // what is 0 has its default
 }
 
 // Runtime owns the offices of one state directory.

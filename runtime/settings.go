@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -147,8 +148,17 @@ func (m MCPServer) check(name string) error {
 		return fmt.Errorf("exposure %q: want codemode or deferred", m.Exposure)
 	case (m.Command == "") == (m.URL == "") && !m.Disabled:
 		return fmt.Errorf("want either a command or a url")
+	case m.URL != "" && !webAddress(m.URL):
+		return fmt.Errorf("url: want http://… or https://…")
 	}
 	return nil
+}
+
+// webAddress reports whether text is one; it is not shown, for it may hold a
+// secret.
+func webAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // lineOf finds the line of a key such as llm.thinkingLevel: the last part, after

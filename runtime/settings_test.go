@@ -31,6 +31,7 @@ func TestSettings_bad_text_names_the_line(t *testing.T) {
 		{"{} x", 1, "after the closing brace"},
 		{"{\"llm\": {", 1, "ends too early"},
 		{"{\"mcpServers\": {\n\"a\": {\"args\": []}}}", 2, "either a command or a url"},
+		{"{\"mcpServers\": {\n\"a\": {\"url\": \"wiki.example/mcp\"}}}", 2, "want http://"},
 	} {
 		_, err := ParseSettings("settings.json", []byte(c.text))
 		var j *wire.JSONError

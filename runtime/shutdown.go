@@ -124,9 +124,10 @@ func within(ctx context.Context, limit time.Duration, wait func()) bool {
 }
 
 // Close shuts down without waiting for what runs, if that has not been done, ends
-// the daemon's feed and closes the stores.
+// the MCP servers and the daemon's feed and closes the stores.
 func (rt *Runtime) Close() error {
 	late := rt.Shutdown(context.Background(), 0)
+	rt.endServers()
 	rt.feed.Close()
 	for _, c := range rt.live.all() {
 		c.endWell(context.Background())

@@ -120,7 +120,8 @@ func (c *Conversation) Status(ctx context.Context) ([]byte, time.Time, error) {
 	rest, _, err := s.about(ctx)
 	running, starting := c.running()
 	load.Queued = max(load.Queued-starting, 0)
-	return append(lines("state", state(running > 0), "queued", strconv.Itoa(load.Queued), "tasks", unlessNone(tasks)), rest...), c.Changed(), err
+	text := append(lines("state", state(running > 0), "queued", strconv.Itoa(load.Queued), "tasks", unlessNone(tasks)), rest...)
+	return append(text, c.serverLines()...), c.Changed(), err
 }
 
 // Usage is what the session has used, and of it the last run, as key value lines.

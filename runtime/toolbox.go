@@ -22,10 +22,10 @@ func (c *Conversation) toolNames() ([]string, error) {
 }
 
 // toolbox is what a run can call: the tools of the computer, which the runner
-// has, and those that are bound to one run. Subagents can have all of them but
-// what begins work; a task begins no tasks.
+// has, those of the MCP servers, and those that are bound to one run. Subagents
+// can have all of them but what begins work; a task begins no tasks.
 func (s *Session) toolbox(r *runner, now *run) []harness.Tool {
-	list := slices.Clone(r.tools)
+	list := slices.Concat(r.tools, r.serverTools())
 	list = append(list, harness.HistoryTool(past{s}))
 	list = append(list, s.chatTools(r, now.prompt)...)
 	list = append(list, s.addedTools(r, now.prompt, list)...) // last: no name is taken twice

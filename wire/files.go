@@ -116,7 +116,7 @@ var TreeFiles = []TreeFile{
 
 	{PlaceOffice, "README", "value", 0o444, false, "what stands here", readOnly},
 	{PlaceOffice, "ctl", "ctl", 0o660, false, "commands, one a line: prompt, stop, new, model and so on; reading gives the state", "EINVAL: an unknown verb or wrong arguments; errstr names the verbs. EBUSY, EAGAIN: see the verb."},
-	{PlaceOffice, "status", "value", 0o440, false, "state, queue, model and how the last run ended, as key value lines", readOnly},
+	{PlaceOffice, "status", "value", 0o440, false, "state, queue, model, how the last run ended and how its MCP servers stand, as key value lines", readOnly},
 	{PlaceOffice, "usage", "value", 0o440, false, "tokens, cost in US dollars and model calls, in all and by model", readOnly},
 	{PlaceOffice, "key", "value", 0o440, false, "the name under which the office's data lies on disk", readOnly},
 	{PlaceOffice, "ask", "ask", 0o660, true, "write a prompt, then read its answer on the same open file; for the session main", "EINVAL: an empty prompt. EAGAIN: 1,000 wait. EIO when reading: the run failed; errstr says why."},

@@ -19,6 +19,7 @@ import (
 	"mikan/fs/fuse"
 	"mikan/fs/ninep"
 	"mikan/harness"
+	"mikan/harness/mcp"
 	"mikan/harness/models"
 	"mikan/podman/host"
 	"mikan/runtime"
@@ -125,6 +126,7 @@ func (d *daemon) serve(ctx context.Context, hurry hurry, std *streams) error {
 			return d.computer(o, mode)
 		},
 		Log: d.log,
+		MCP: mcp.Options{Version: version},
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,169 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"mikan/wire"
+)
+
+// shelved is a deferred tool that answers with its name.
+func shelved(namespace, name, about string) Tool {
+	t := echo()
+	t.Name, t.Description = "mcp__"+namespace+"__"+name, about
+	t.Deferred, t.Namespace = true, Namespace{Name: namespace, Description: "about " + namespace}
+	return t
+}
+
+func sent(r Request) []string {
+	var names []string
+	for _, s := range r.Tools {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func TestToolSearch_loadsWhatItFindsForTheNextCall(t *testing.T) {
+	tools := []Tool{
+		echo(),
+		shelved("git", "create_issue", "Open an issue in a repository."),
+		shelved("git", "merge", "Merge a pull request."),
+		shelved("mail", "send", "Send a letter."),
+	}
+	b := newBench(tools,
+		says(call("1", "tool_search", `{"label":"find","query":"open an issue","limit":"1"}`)),
+		says(call("2", "mcp__git__create_issue", `{}`)),
+		says(text("done")),
+	)
+	if e := b.Do(context.Background()); e.Outcome != wire.OK {
+		t.Fatalf("%+v", e)
+	}
+	reqs := b.script.requests
+	if diff := cmp.Diff([]string{"echo", "tool_search"}, sent(reqs[0])); diff != "" {
+		t.Errorf("first call: %s", diff)
+	}
+	want := []string{"echo", "mcp__git__create_issue", "tool_search"}
+	for _, i := range []int{1, 2} {
+		if diff := cmp.Diff(want, sent(reqs[i])); diff != "" {
+			t.Errorf("call %d: %s", i, diff)
+		}
+	}
+	search := reqs[0].Tools[1]
+	if !strings.Contains(search.Description, "- git: about git\n- mail: about mail") {
+		t.Errorf("the namespaces are not told: %s", search.Description)
+	}
+
+	again := newBench(tools, says(text("hello")))
+	again.journal.msgs = b.journal.msgs
+	again.Do(context.Background())
+	if diff := cmp.Diff(want, sent(again.script.requests[0])); diff != "" {
+		t.Errorf("after a restart: %s", diff)
+	}
+}
+
+func TestToolSearch_aToolThatWasCalledStaysLoaded(t *testing.T) {
+	b := newBench([]Tool{shelved("x", "one", "")}, says(call("1", "mcp__x__one", `{"a":1}`)), says(text("done")))
+	b.Do(context.Background())
+	if got := sent(b.script.requests[1]); !slices.Contains(got, "mcp__x__one") {
+		t.Errorf("second call has %v", got)
+	}
+}
+
+func TestToolSearch_onlyItsOwnResultsLoad(t *testing.T) {
+	spoof := echo()
+	spoof.Run = func(context.Context, json.RawMessage, func(string)) (Result, error) {
+		return Result{Content: []wire.Part{text("x")}, Details: json.RawMessage(`{"loaded":["mcp__x__one"]}`)}, nil
+	}
+	b := newBench([]Tool{spoof, shelved("x", "one", "")}, says(call("1", "echo", `{}`)), says(text("done")))
+	b.Do(context.Background())
+	if got := sent(b.script.requests[1]); slices.Contains(got, "mcp__x__one") {
+		t.Errorf("another tool loaded it: %v", got)
+	}
+}
+
+func TestToolSearch_isNotThereWithoutDeferredTools(t *testing.T) {
+	b := newBench([]Tool{echo()}, says(text("done")))
+	b.Do(context.Background())
+	if diff := cmp.Diff([]string{"echo"}, sent(b.script.requests[0])); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestToolSearch_ranks(t *testing.T) {
+	tools := []Tool{
+		shelved("git", "listPullRequests", "List what is open."),
+		shelved("git", "merge", "Merge pull requests."),
+		shelved("mail", "send", "Send mail about anything."),
+		shelved("wiki", "page", "读取页面内容"),
+	}
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{`{"query":"pull requests"}`, []string{"mcp__git__listPullRequests", "mcp__git__merge"}},
+		{`{"query":"PULL","limit":1}`, []string{"mcp__git__listPullRequests"}},
+		{`{"query":"mcp__mail__send","limit":1}`, []string{"mcp__mail__send"}},
+		{`{"query":"页面"}`, []string{"mcp__wiki__page"}},
+		{`{"query":"send","namespace":"git"}`, nil},
+		{`{"query":"(.*"}`, nil},
+		{`{"query":"zebra"}`, nil},
+	} {
+		r, err := newShelf(tools).find(json.RawMessage(c.args))
+		if err != nil {
+			t.Errorf("%s: %v", c.args, err)
+			continue
+		}
+		var got loaded
+		_ = json.Unmarshal(r.Details, &got)
+		if diff := cmp.Diff(c.want, got.Loaded); diff != "" {
+			t.Errorf("%s: %s", c.args, diff)
+		}
+	}
+	for _, args := range []string{`{}`, `{"query":" "}`, `{"query":"x","namespace":"nowhere"}`} {
+		if _, err := newShelf(tools).find(json.RawMessage(args)); err == nil {
+			t.Errorf("%s is taken", args)
+		}
+	}
+}
+
+// What is loaded depends on the history alone, is sorted and never more than was
+// found; a search never gives more than it may.
+func TestToolSearch_law(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var tools []Tool
+		for i := range rapid.IntRange(1, 60).Draw(t, "tools") {
+			tools = append(tools, shelved("s"+fmt.Sprint(i%3), fmt.Sprintf("t%02d", i), rapid.SampledFrom([]string{"alpha", "beta", "alpha beta"}).Draw(t, "about")))
+		}
+		query := rapid.SampledFrom([]string{"alpha", "beta", "t0", "s1 alpha", "none"}).Draw(t, "query")
+		limit := rapid.IntRange(-3, 100).Draw(t, "limit")
+		s := newShelf(tools)
+		r, err := s.find(json.RawMessage(fmt.Sprintf(`{"query":%q,"limit":%d}`, query, limit)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := call("1", searchName, `{}`)
+		got := s.taken([]wire.Message{{Role: wire.Assistant, Content: []wire.Part{c}}, toolResult(c, r, nil)})
+		if len(got) > searchMost || limit > 0 && len(got) > limit {
+			t.Fatalf("%d found for a limit of %d", len(got), limit)
+		}
+		if !slices.IsSortedFunc(got, func(a, b ToolSpec) int { return strings.Compare(a.Name, b.Name) }) {
+			t.Fatalf("not sorted: %v", got)
+		}
+	})
+}
+
+func TestToolSearch_loadedToolsCountInTheWindow(t *testing.T) {
+	big := shelved("x", "big", "big")
+	big.Schema = json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 400_000) + `"}`)
+	b := newBench([]Tool{big}, says(call("1", "tool_search", `{"query":"big"}`)), says(text("never")))
+	if e := b.Do(context.Background()); e.Outcome != wire.Failed || len(b.script.requests) != 1 {
+		t.Errorf("%+v after %d calls", e, len(b.script.requests))
+	}
+}
