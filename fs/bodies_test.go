@@ -70,6 +70,9 @@ func TestABodyMayBeAFile(t *testing.T) {
 	late, err := d.Client.Open(t.Context(), ".body/1", fs.Read)
 	ok(t, err)
 	defer late.Close()
+	writer, err := d.Client.Open(t.Context(), ".body/1", fs.Write)
+	ok(t, err)
+	defer writer.Close()
 	w, err := d.Client.Open(t.Context(), ".body/1", fs.Write)
 	ok(t, err)
 	_, err = w.Write([]byte("BEGIN")) // it starts from what the file has
@@ -80,6 +83,8 @@ func TestABodyMayBeAFile(t *testing.T) {
 	}
 	closed(q)
 	_, err = late.Read(make([]byte, 8))
+	want(t, err, fs.NotExist)
+	_, err = writer.Write([]byte("late"))
 	want(t, err, fs.NotExist)
 
 	q = file(fs.MaxRequestBody + 1)

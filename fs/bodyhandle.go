@@ -79,14 +79,14 @@ func (h *bodyHandle) begin() error {
 	if h.saved.len() > MaxAnswerBody {
 		return Errorf(TooBig, "the body is longer than the %d bytes that may replace it; truncate it first", MaxAnswerBody)
 	}
-	data, err := h.saved.bytes()
-	if err != nil {
-		return err
-	}
 	if err := h.body.begin(); err != nil {
 		return err
 	}
-	if err := h.draft.start(data); err != nil {
+	data, err := h.saved.bytes()
+	if err == nil {
+		err = h.draft.start(data)
+	}
+	if err != nil {
 		h.body.end()
 		return err
 	}

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 
@@ -46,13 +45,12 @@ func (t *AddedTool) served() bool {
 }
 
 // SchemaText is the file schema and when it was written.
-func (t *AddedTool) SchemaText() ([]byte, time.Time, error) {
+func (t *AddedTool) SchemaText() ([]byte, time.Time) {
 	kept := t.record()
 	if kept.Schema == nil {
-		return nil, kept.ChangedAt, nil
+		return nil, kept.ChangedAt
 	}
-	data, err := json.Marshal(kept.Schema)
-	return append(data, '\n'), kept.ChangedAt, err
+	return kept.Schema.Text(), kept.ChangedAt
 }
 
 // SetSchema judges what the model is to be told of the tool, and keeps it over
@@ -65,6 +63,9 @@ func (t *AddedTool) SetSchema(ctx context.Context, data []byte) error {
 	return t.tools.change(ctx, func() error {
 		if is, err := t.tools.Find(t.Name); err != nil || is != t {
 			return fs.Errorf(fs.NotExist, "the tool %s has been removed", t.Name)
+		}
+		if err := t.tools.room(t, &schema); err != nil {
+			return err
 		}
 		old := t.record()
 		t.keep(toolRecord{Name: t.Name, Schema: &schema, ChangedAt: now()})

@@ -11,8 +11,12 @@ import (
 	"mikan/wire"
 )
 
-// maxTools is how many tools clients can add in one place.
-const maxTools = 64
+// What clients can add in one place. An office has the tools of two places, and
+// each request to its model has them all: OpenAI takes 128, with the agent's own.
+const (
+	maxTools   = 48
+	maxSchemas = 64 << 10 // bytes of all their schemas
+)
 
 // Tools are the tools that clients add: to the agent of an office, or to those
 // of all offices of a platform. What they are is kept over restarts; who serves
@@ -84,6 +88,22 @@ func (t *Tools) Make(ctx context.Context, name string) (*AddedTool, error) {
 		return err
 	})
 	return tool, err
+}
+
+// room is an error if there is none for a schema of tool.
+func (t *Tools) room(tool *AddedTool, schema *wire.ToolSchema) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	total := len(schema.Text())
+	for _, other := range t.open {
+		if s := other.schema(); other != tool && s != nil {
+			total += len(s.Text())
+		}
+	}
+	if total > maxSchemas {
+		return fs.Errorf(fs.TooBig, "the tools here would have schemas of %d bytes together; they may have %d", total, maxSchemas)
+	}
+	return nil
 }
 
 // Remove removes a tool that nobody serves.

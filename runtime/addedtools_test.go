@@ -179,6 +179,7 @@ func TestAddedTool_answers(t *testing.T) {
 		"text":           {serve.OK("two\nlines"), "two\nlines\n"},
 		"JSON":           {serve.OK(map[string]int{"degrees": 20}), `{"degrees":20}` + "\n"},
 		"content":        {serve.OK(map[string]any{"content": []wire.Part{wire.TextPart("a"), wire.TextPart("b")}}), "a\nb\n"},
+		"null":           {serve.OK(json.RawMessage("null")), "null\n"},
 		"error":          {serve.Error(errors.New("no such city")), "no such city\n"},
 		"silent error":   {serve.Answer{Verb: "error"}, "weather failed and has not said why\n"},
 		"giant error":    {serve.Error(errors.New(strings.Repeat("no ", 1<<18))), "[The first 50.0 KB of 768.0 KB. Full output: "},
@@ -474,10 +475,10 @@ func TestAddedTool_is_judged_where_it_is_made(t *testing.T) {
 	}
 	for i := 0; ; i++ {
 		err := c.Mkdir(ctx(t), fmt.Sprintf("%s/t%d", toolsDir, i), 0o750)
-		if errors.Is(err, fs.Again) && i > 50 {
+		if errors.Is(err, fs.Again) && i > 40 {
 			break
 		}
-		if err != nil || i > 64 {
+		if err != nil || i > 48 {
 			t.Fatalf("tool %d: %v", i, err)
 		}
 	}
@@ -499,5 +500,152 @@ func TestAddedTool_of_a_platform_is_in_its_offices(t *testing.T) {
 	same(t, "an office's own comes first", c.answers("C1", 2)[1:], []string{"nobody serves the tool pin now, so the call was not made"})
 	if err := c.tree.Remove(ctx(t), "platforms/bus/tools/pin"); !errors.Is(err, fs.Busy) {
 		t.Errorf("rmdir: %v", err)
+	}
+}
+
+// A client that fills all there is room for leaves the list of tools such as any
+// provider takes, and it is there again after a restart.
+func TestAddedTool_all_together_are_bounded(t *testing.T) {
+	l := newLab(t)
+	rt := l.start()
+	l.office(rt, "demo")
+	c := client(t, rt)
+	if err := c.Mkdir(ctx(t), "platforms/bus", 0o750); err != nil {
+		t.Fatal(err)
+	}
+	wide := strings.Repeat("[", 24) + "0" + strings.Repeat(",0", 6000) + strings.Repeat("]", 24) // long when it is indented
+	schema := `{"description":"<<<<","parameters":{"type":"object","properties":{},"default":` + wide + `}}`
+	want := map[string]string{}
+	for _, dir := range []string{toolsDir, "platforms/bus/tools"} {
+		made, full := 0, 0
+		for ; ; made++ {
+			name := fmt.Sprintf("%s/t%d", dir, made)
+			err := c.Mkdir(ctx(t), name, 0o750)
+			if errors.Is(err, fs.Again) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch err := c.WriteFile(ctx(t), name+"/schema", []byte(schema)); {
+			case errors.Is(err, fs.TooBig) && strings.Contains(err.Error(), "together"):
+				full++
+				schema := `{"description":"x"}`
+				if err := c.WriteFile(ctx(t), name+"/schema", []byte(schema)); err != nil {
+					t.Fatalf("a small one: %v", err)
+				}
+			case err != nil:
+				t.Fatal(err)
+			}
+			data, err := c.ReadFile(ctx(t), name+"/schema")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[name] = string(data)
+		}
+		if made > 48 || full == 0 {
+			t.Errorf("%s: %d tools, %d of them too long", dir, made, full)
+		}
+		// To write one again takes no more room.
+		if err := c.WriteFile(ctx(t), dir+"/t0/schema", []byte(schema)); err != nil {
+			t.Errorf("%s: once more: %v", dir, err)
+		}
+	}
+	size := 0
+	for _, text := range want {
+		size += len(text)
+	}
+	if size > 2*64<<10+len(want)*100 {
+		t.Errorf("the model is told %d bytes", size)
+	}
+	c.Close()
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rt = l.start()
+	l.office(rt, "demo")
+	c = client(t, rt)
+	defer c.Close()
+	for name, text := range want {
+		if got, err := c.ReadFile(ctx(t), name+"/schema"); err != nil || string(got) != text {
+			t.Errorf("%s after a restart: %.80q, %v", name, got, err)
+			break
+		}
+	}
+}
+
+// What an editor reads is what it may write back.
+func TestAddedTool_schema_reads_as_it_was_written(t *testing.T) {
+	_, _, c := toolLab(t)
+	const want = `{"description":"a < b && c > d","parameters":{"properties":{},"type":"object"}}` + "\n"
+	if err := c.WriteFile(ctx(t), weather+"/schema", []byte(want)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.ReadFile(ctx(t), weather+"/schema"); err != nil || string(got) != want {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A call that is out when the daemon ends holds nothing up, is told of after the
+// restart, and is not made again.
+func TestAddedTool_of_a_daemon_that_ends(t *testing.T) {
+	l := newLab(t)
+	rt := l.start()
+	s := session(t, l.office(rt, "demo"), "main")
+	c := client(t, rt)
+	addTool(t, c, weather, weatherSchema)
+	f, err := c.Open(ctx(t), weather+"/call", fs.Read|fs.Write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt(t, s, `% weather {}`)
+	nextTag(t, f)
+	began := time.Now()
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	f.Close()
+	c.Close()
+	rt = l.start()
+	asked := make(chan struct{}, 8)
+	serveTool(t, rt, weather, func(context.Context, *serve.Request) serve.Answer {
+		asked <- struct{}{}
+		return serve.OK("sunny")
+	})
+	s = session(t, l.office(rt, "demo"), "main")
+	if got := answer(t, s, `% weather {}`); got != "sunny\n" {
+		t.Errorf("after the restart: %q", got)
+	}
+	if n := len(asked); n != 1 {
+		t.Errorf("it was called %d times", n)
+	}
+	if text := transcriptOf(t, s); !strings.Contains(text, "it is not known what the call did") && !strings.Contains(text, "what the call did until then is not known") {
+		t.Errorf("the history says\n%s", text)
+	}
+}
+
+// What was done before the stop is told as done.
+func TestAddedTool_answer_before_a_stop_counts(t *testing.T) {
+	_, s, c := toolLab(t)
+	f, err := c.Open(ctx(t), weather+"/call", fs.Read|fs.Write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for range 30 {
+		a := prompt(t, s, `% weather {}`)
+		if _, err := f.WriteContext(ctx(t), fmt.Appendf(nil, "%s ok \"sunny\"\n", nextTag(t, f))); err != nil {
+			t.Fatal(err)
+		}
+		s.Stop()
+		if _, err := read(t, a.Answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := transcriptOf(t, s); strings.Contains(text, "withdrawn") {
+		t.Errorf("%d answers were dropped", strings.Count(text, "withdrawn"))
 	}
 }

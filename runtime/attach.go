@@ -88,10 +88,10 @@ func below(dir, name string) (string, error) {
 	return file, nil
 }
 
-// printable is s as one line of text.
+// printable is s as one line of text, whose characters stand in their order.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
 			return '_'
 		}
 		return r

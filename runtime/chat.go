@@ -86,6 +86,10 @@ func (c *Conversation) operation(body []byte) (r wire.OpRequest, err error) {
 	return r, nil
 }
 
+// maxNameOnLine is how many characters the name of an upload keeps if it makes the
+// line too long.
+const maxNameOnLine = 40
+
 // question is what an adapter is asked. Of an upload, a copy of the file is the
 // body.
 func (c *Conversation) question(r wire.OpRequest) (fs.Question, error) {
@@ -97,6 +101,11 @@ func (c *Conversation) question(r wire.OpRequest) (fs.Question, error) {
 	line, err := json.Marshal(r)
 	if err == nil && len(line) > summaryRoom {
 		r.Title = "" // the name tells as much
+		line, err = json.Marshal(r)
+	}
+	if err == nil && len(line) > summaryRoom {
+		name := []rune(r.Name)
+		r.Name = string(name[max(0, len(name)-maxNameOnLine):]) // the end has the type
 		line, err = json.Marshal(r)
 	}
 	if err != nil {

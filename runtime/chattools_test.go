@@ -427,3 +427,24 @@ func TestAttach_on_the_built_in_platform_is_recorded(t *testing.T) {
 		t.Errorf("react: %q", got)
 	}
 }
+
+// Whatever a file is called, it is sent, and people see what it is.
+func TestAttach_of_names_that_do_not_fit_or_lie(t *testing.T) {
+	c := newChat(t)
+	dir := busFiles(t, c)
+	for i, name := range []struct{ is, sent string }{
+		{strings.Repeat("<", 251) + ".txt", strings.Repeat("<", 36) + ".txt"},
+		{strings.Repeat(`"`, 255), strings.Repeat(`"`, 255)},
+		{"a\u202etxt.exe", "a_txt.exe"},
+		{"a\u2028b\tc", "a_b_c"},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name.is), []byte("inside"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.say("C1", call(t, "attach", map[string]string{"path": name.is, "title": strings.Repeat("&", 255)}))
+		c.answers("C1", 3+2*i)
+		if sent := uploads(c, "C1"); len(sent) != i+1 || sent[i].Text != name.sent {
+			t.Errorf("%.20q: %.80q, %+v", name.is, c.answers("C1", 3+2*i), sent)
+		}
+	}
+}

@@ -85,7 +85,7 @@ func (c toolCalls) call(ctx context.Context, args json.RawMessage) (harness.Resu
 	defer cancel()
 	reply, err := c.s.c.asking.ask(asked, c.s, listeners[0], q)
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return harness.Result{}, c.unanswered(reply, fmt.Errorf("the call of %s was withdrawn: %w", c.tool.Name, context.Cause(ctx)))
 	case err != nil:
 		return harness.Result{}, c.unanswered(reply, c.silence(err))

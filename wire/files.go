@@ -65,9 +65,9 @@ const (
 	settingsFail = "EINVAL: malformed, an unknown key or model; errstr names the line, and the old content stays."
 	readOnly     = "EACCES: it is not written."
 	toolHelp     = "A tool of the agent: what it is stands in schema, and who opens call for reading and writing does it. The agent has it as soon as it has a schema, and over restarts. mikan(5) has the formats, and a tool in a few lines of shell."
-	toolMake     = "mkdir: EEXIST. EINVAL: a name that a model cannot call, or that a tool of ours has. EAGAIN: 64 are there. rmdir: EBUSY while call is open."
+	toolMake     = "mkdir: EEXIST. EINVAL: a name that a model cannot call, or that a tool of ours has. EAGAIN: 48 are there. rmdir: EBUSY while call is open."
 	schemaHelp   = "what the model is told of it, a JSON object: description, parameters, timeout"
-	schemaFails  = "EINVAL: malformed, an unknown key, no description, parameters that are no JSON Schema of an object. EFBIG: over 16 KiB."
+	schemaFails  = "EINVAL: malformed, an unknown key, no description, parameters that are no JSON Schema of an object or that a provider refuses. EFBIG: over 16 KiB, or over 64 KiB with those of the other tools there."
 	callHelp     = "read a call, one a line, and write what came of it"
 	callFails    = "EBUSY: another client has it open. EINVAL: not opened for reading and writing; an answer to no request, a second one, malformed JSON."
 	hookFails    = "EINVAL: not opened for reading and writing; an answer to no question, a second one, malformed JSON."
@@ -101,7 +101,7 @@ var TreeFiles = []TreeFile{
 	{PlaceDesk, "tools", "dir", 0o750, false, "the tools that the platform gives the agents of its offices", ""},
 
 	{PlaceDeskTools, "README", "value", 0o444, false, "what stands here", readOnly},
-	{PlaceDeskTools, "<tool>", "dir", 0o750, false, "a tool; its name has 1 to 64 letters, digits, _ and -", toolMake},
+	{PlaceDeskTools, "<tool>", "dir", 0o750, false, "a tool; its name has 1 to 64 letters, digits, _ and -, and begins with a letter or _", toolMake},
 
 	{PlaceDeskTool, "README", "value", 0o444, false, "what stands here", readOnly},
 	{PlaceDeskTool, "schema", "value", 0o640, false, schemaHelp, schemaFails},
@@ -139,7 +139,7 @@ var TreeFiles = []TreeFile{
 	{PlaceHooks, HookResult, "service", 0o600, true, "asked before anyone sees a tool's result", hookFails},
 
 	{PlaceTools, "README", "value", 0o444, false, "what stands here", readOnly},
-	{PlaceTools, "<tool>", "dir", 0o750, false, "a tool; its name has 1 to 64 letters, digits, _ and -", toolMake},
+	{PlaceTools, "<tool>", "dir", 0o750, false, "a tool; its name has 1 to 64 letters, digits, _ and -, and begins with a letter or _", toolMake},
 
 	{PlaceTool, "README", "value", 0o444, false, "what stands here", readOnly},
 	{PlaceTool, "schema", "value", 0o640, false, schemaHelp, schemaFails},

@@ -55,7 +55,7 @@ func ParseToolAnswer(data json.RawMessage) (ToolAnswer, error) {
 		return ToolAnswer{}, nil
 	}
 	var text string
-	if json.Unmarshal(data, &text) == nil {
+	if data[0] == '"' && json.Unmarshal(data, &text) == nil {
 		return ToolAnswer{Content: []Part{TextPart(text)}}, nil
 	}
 	var has struct{ Content json.RawMessage }

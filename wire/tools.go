@@ -26,14 +26,14 @@ func IsRemoteTool(name string) bool {
 }
 
 // toolName is what every provider takes for a name.
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var toolName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 
 // CheckToolName reports what is wrong with the name of a tool that somebody
 // adds.
 func CheckToolName(name string) error {
 	switch {
 	case !toolName.MatchString(name):
-		return fmt.Errorf("tool %.80q: a name has 1 to 64 letters, digits, _ and -", name)
+		return fmt.Errorf("tool %.80q: a name has 1 to 64 letters, digits, _ and -, and begins with a letter or _", name)
 	case slices.Contains(ToolNames, name):
 		return fmt.Errorf("the agent has a tool %s of its own; choose another name", name)
 	case IsRemoteTool(name):
@@ -45,7 +45,7 @@ func CheckToolName(name string) error {
 // The bounds of a tool that somebody adds.
 const (
 	MaxToolSchema      = 16 << 10 // bytes of the file schema
-	maxToolDescription = 4 << 10  // bytes
+	maxToolDescription = 1024     // characters, which OpenAI takes
 	ToolTimeout        = 10 * time.Minute
 	MaxToolTimeout     = 24 * time.Hour
 )
@@ -72,8 +72,32 @@ func ParseToolSchema(data []byte) (ToolSchema, error) {
 	if err := json.Compact(&b, s.Parameters); err != nil {
 		return s, fmt.Errorf("schema: parameters: %w", err)
 	}
-	s.Parameters = b.Bytes()
+	s.Parameters = withProperties(b.Bytes())
 	return s, s.Check()
+}
+
+// withProperties adds to parameters the properties that they lack: OpenAI
+// refuses an object without.
+func withProperties(parameters []byte) []byte {
+	var top map[string]any
+	if json.Unmarshal(parameters, &top) != nil || len(top) == 0 {
+		return parameters
+	}
+	if _, has := top["properties"]; has {
+		return parameters
+	}
+	return append([]byte(`{"properties":{},`), parameters[1:]...)
+}
+
+// Text is the file schema: one line, as it may be written back.
+func (s ToolSchema) Text() []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err) // what was parsed always marshals
+	}
+	return b.Bytes()
 }
 
 // Check reports what is wrong with s.
@@ -81,10 +105,10 @@ func (s ToolSchema) Check() error {
 	switch {
 	case strings.TrimSpace(s.Description) == "":
 		return fmt.Errorf("schema: description is missing; say what the tool does and when to use it")
-	case len(s.Description) > maxToolDescription:
-		return fmt.Errorf("schema: description: %d bytes; it may have %d", len(s.Description), maxToolDescription)
-	case !utf8.ValidString(s.Description):
-		return fmt.Errorf("schema: description: want UTF-8")
+	case strings.Contains(s.Description, "\x00"):
+		return fmt.Errorf("schema: description: want a text with no NUL")
+	case utf8.RuneCountInString(s.Description) > maxToolDescription:
+		return fmt.Errorf("schema: description: %d characters; it may have %d", utf8.RuneCountInString(s.Description), maxToolDescription)
 	}
 	if _, err := s.Patience(); err != nil {
 		return err

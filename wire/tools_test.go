@@ -12,14 +12,15 @@ import (
 func TestToolSchema(t *testing.T) {
 	for text, why := range map[string]string{
 		`{"description":"x"}`: "",
-		`{"description":"x","timeout":"90s","parameters":{"type":"object","properties":{"a":{"type":["string","null"],"enum":["b"]},"n":{"anyOf":[{"type":"integer"},{"$ref":"#/$defs/n"}]},"l":{"type":"array","items":{"type":"object","properties":{"deep":true}}}},"required":["a"],"additionalProperties":false}}`: "",
-		``:                     "too early",
-		`[]`:                   "want a JSON object",
-		`{}`:                   "description is missing",
-		`{"description":" "}`:  "description is missing",
-		`{"descripton":"x"}`:   "did you mean description?",
-		`{"description":"x"}{`: "text after",
-		`{"description":"` + strings.Repeat("x", 5000) + `"}`:                                      "it may have 4096",
+		`{"description":"x","timeout":"90s","parameters":{"type":"object","properties":{"a":{"type":["string","null"],"enum":["b"]},"n":{"anyOf":[{"type":"integer","minimum":1},{"$ref":"#/$defs/n"}]},"l":{"type":"array","items":{"type":"object","properties":{"deep":true}}}},"required":["a"],"additionalProperties":false,"$defs":{"n":{"const":0}},"x-kept":null}}`: "",
+		``:                          "too early",
+		`[]`:                        "want a JSON object",
+		`{}`:                        "description is missing",
+		`{"description":" "}`:       "description is missing",
+		`{"description":"a\u0000"}`: "no NUL",
+		`{"descripton":"x"}`:        "did you mean description?",
+		`{"description":"x"}{`:      "text after",
+		`{"description":"` + strings.Repeat("x", 5000) + `"}`:                                      "it may have 1024",
 		`{"description":"x","timeout":"soon"}`:                                                     "want a duration",
 		`{"description":"x","timeout":"-1s"}`:                                                      "want a duration",
 		`{"description":"x","timeout":"25h"}`:                                                      "at most 24h",
@@ -104,4 +105,55 @@ func FuzzParseToolAnswer(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Each of these makes a provider answer 400 to every request of the office.
+func TestToolSchema_refuses_what_a_provider_would(t *testing.T) {
+	a := func(s string) string { return `{"type":"object","properties":{"a":` + s + `}}` }
+	for parameters, why := range map[string]string{
+		a(`{"type":"array"}`):                     "parameters.properties.a: a list needs items",
+		a(`{"type":["array","null"]}`):            "a list needs items",
+		a(`{"type":"array","items":null}`):        "items: want an object",
+		a(`{"type":[]}`):                          "a.type: want a type",
+		a(`{"type":null}`):                        "is no type",
+		a(`{"type":["string","string"]}`):         "string is given twice",
+		a(`{"enum":null}`):                        "want a list of values",
+		a(`{"description":5}`):                    "want a text",
+		a(`{"minimum":"1"}`):                      "want a number",
+		a(`{"exclusiveMinimum":true}`):            "want a number",
+		a(`{"multipleOf":0}`):                     "above 0",
+		a(`{"minLength":-1}`):                     "want a whole number",
+		a(`{"maxItems":1.5}`):                     "want a whole number",
+		a(`{"uniqueItems":"yes"}`):                "want true or false",
+		a(`{"$ref":"#/$defs/none"}`):              "want #/$defs/",
+		a(`{"$ref":"http://example.com/schema"}`): "want #/$defs/",
+		a(`{"$id":"a"}`):                          "leave it out",
+		a(`{"dependencies":{}}`):                  "leave it out",
+		a(`{"description":"\ud800"}`):             "no half of a surrogate pair",
+		a(`{"title":"a\u0000b"}`):                 "no NUL",
+		a("{\"description\":\"\xff\"}"):           "want UTF-8",
+		a(`{"default":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`): "nested more than 32",
+		`{"type":"object","properties":null}`:                                      "properties: want an object",
+		`{"type":"object","properties":{},"required":null}`:                        "want a list of names",
+		`{"type":"object","properties":{"a":{}},"required":["a","a"]}`:             "a is given twice",
+		`{"type":"object","properties":{},"$defs":{"a":5}}`:                        "$defs.a: want an object",
+		`{"type":"object","properties":{},"const":{}}`:                             "takes const at the top",
+		`{"type":"object","properties":{},"$ref":"#/$defs/a"}`:                     "takes $ref at the top",
+	} {
+		if _, err := ParseToolSchema([]byte(`{"description":"x","parameters":` + parameters + `}`)); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%.120s: %v; want %q", parameters, err, why)
+		}
+	}
+	for _, name := range []string{"1st", "-x", "a.b", ""} {
+		if CheckToolName(name) == nil {
+			t.Errorf("the name %q is taken", name)
+		}
+	}
+	s, err := ParseToolSchema([]byte(`{"description":"x","parameters":{ "type": "object" }}`))
+	if err != nil || string(s.Parameters) != `{"properties":{},"type":"object"}` {
+		t.Errorf("without properties: %s, %v", s.Parameters, err)
+	}
+	if _, err := ParseToolSchema([]byte(`{"description":"` + strings.Repeat("é", 1024) + `"}`)); err != nil {
+		t.Errorf("of 1024 characters: %v", err)
+	}
 }

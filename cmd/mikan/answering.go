@@ -76,21 +76,26 @@ const settledPoll = 200 * time.Millisecond
 
 // untilSettled gives a context that ends with ctx, and soon after the request
 // whose body is there by that name was settled: nothing else tells its holder.
-// stop ends it, and must be called.
+// If it is by now, as one that has waited for others may be, the context has
+// ended. stop ends it, and must be called.
 func untilSettled(ctx context.Context, client *fs.Client, body string) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	look := func() {
+		if _, err := client.Stat(ctx, body); errors.Is(err, fs.NotExist) {
+			cancel(errSettled)
+		}
+	}
+	look()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		look := time.NewTicker(settledPoll)
-		defer look.Stop()
+		again := time.NewTicker(settledPoll)
+		defer again.Stop()
 		for ctx.Err() == nil {
-			if _, err := client.Stat(ctx, body); errors.Is(err, fs.NotExist) {
-				cancel(errSettled)
-			}
 			select {
 			case <-ctx.Done():
-			case <-look.C:
+			case <-again.C:
+				look()
 			}
 		}
 	}()
@@ -99,6 +104,9 @@ func untilSettled(ctx context.Context, client *fs.Client, body string) (_ contex
 
 // answer is what the command says to a request.
 func answer(ctx context.Context, command []string, r *serve.Request, say speaker) (serve.Answer, error) {
+	if ctx.Err() != nil {
+		return serve.Answer{}, context.Cause(ctx)
+	}
 	request, err := r.Content(ctx)
 	if err != nil {
 		return serve.Answer{}, err

@@ -40,7 +40,10 @@ func (b *builder) toolDir(t *runtime.AddedTool, p wire.Place) fs.Node {
 		d := &fs.Dir{Scratch: true}
 		fill(d, p, map[string]fs.Node{
 			"schema": &fs.Value{
-				Get: func(context.Context, *fs.Identity) ([]byte, time.Time, error) { return t.SchemaText() },
+				Get: func(context.Context, *fs.Identity) ([]byte, time.Time, error) {
+					text, at := t.SchemaText()
+					return text, at, nil
+				},
 				Set: func(ctx context.Context, _ *fs.Identity, data []byte) error { return t.SetSchema(ctx, data) },
 				Max: wire.MaxToolSchema,
 			},

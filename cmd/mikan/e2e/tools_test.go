@@ -114,3 +114,28 @@ func TestToolCommand_gives_what_a_command_says(t *testing.T) {
 	wantAll(t, "a bad name", w.sh(`mikan tool demo -- true`).err, "want platform/conversation/tool, for example local/demo/weather")
 	wantAll(t, "no such tool", w.sh(`mikan tool demo/none -- true`).err, "file does not exist")
 }
+
+// A call that was stopped while it waited for the one before does nothing.
+func TestToolCommand_does_not_run_for_a_call_that_was_stopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.serve9P()
+	w.must(`mikan mkdir offices/local/demo offices/local/demo/tools/size offices/local/demo/sessions/side; echo '{"description": "x"}' | mikan write offices/local/demo/tools/size/schema`)
+	tool := w.start(`exec mikan tool demo/size -- sh -c 'echo >> $T/ran; while test ! -e $T/go; do sleep 0.05; done'`)
+	var first *background
+	eventually(t, "the tool", func() bool {
+		first = w.start(`mikan ask demo '% size {}'; echo done`)
+		return w.sh(`for i in $(seq 20); do test -s $T/ran && exit; sleep 0.1; done; exit 1`).code == 0
+	})
+	for range 5 {
+		w.must(`mikan write offices/local/demo/sessions/side/ctl <<< 'prompt % size {}'`)
+		eventually(t, "the call", func() bool {
+			return w.sh(`mikan cat offices/local/demo/sessions/side/status | grep -q running`).code == 0
+		})
+		w.must(`sleep 0.3; mikan write offices/local/demo/sessions/side/ctl <<< stop; mikan cat offices/local/demo/sessions/side/wait`)
+	}
+	w.must(`touch $T/go`)
+	want(t, "the first", first.line(), "(no output)")
+	eventually(t, "the tool has seen all", func() bool { return strings.Count(tool.err.String(), "the question was settled") == 5 })
+	want(t, "how often it ran", w.must(`wc -l < $T/ran`), "1\n")
+}
