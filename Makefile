@@ -26,11 +26,14 @@ run: build
 test: setup
 	CGO_ENABLED=1 go test -race -ldflags '$(LDFLAGS)' ./...
 	$(STATIC) $(LAWS) -rapid.checks=1000
+	$(STATIC) MIKAN_LONG_TURNS=150 $(LIFE)
 
-# The laws of histories, drawn very often.
+# The laws of histories, drawn very often, and a very long session.
 LAWS = go test -timeout 0 -run '^TestInvariant_transcripts' ./runtime/v3
+LIFE = go test -timeout 1h -run '^TestLongLife$$' ./runtime
 test-long: setup
 	$(STATIC) $(LAWS) -rapid.checks=$(or $(CASES),100000)
+	$(STATIC) MIKAN_LONG_TURNS=$(or $(TURNS),3000) $(LIFE) -v
 
 # One contract between parts, by its name in the tests: platform_intake,
 # session_identity, run_output, harness_tools, executor_transport.

@@ -64,7 +64,10 @@ type Server struct {
 	// Split is how the streams are cut, and Terms what else requests are held
 	// against; they may be set before the first request.
 	Split Split
-	Terms Terms
+	// Otherwise, if it is set before the first request, makes the turns that the
+	// script does not have. Requests that it answers are not kept.
+	Otherwise func(Request) Turn
+	Terms     Terms
 	// Counts makes the usage of a turn what the server's cache of prompts makes it,
 	// but for the output; it may be set before the first request.
 	Counts bool
@@ -180,6 +183,9 @@ func (s *Server) next(r Request) (Turn, refusal) {
 	no := s.Terms.refuse(s.protocol, r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if no.text == "" && len(s.script) == 0 && s.Otherwise != nil {
+		return s.Otherwise(r), no
+	}
 	s.requests = append(s.requests, r)
 	if no.text == "" && len(s.script) == 0 {
 		no.text = "modeltest: the script has no turn left"
