@@ -58,13 +58,17 @@ func (l *loop) call(ctx context.Context, req Request, emit func(wire.Event)) (wi
 
 // lose notes an attempt that leaves no message.
 func (l *loop) lose(m wire.Message) {
-	if m.Role == "" {
-		return // there was none
+	if m.Role != "" { // there was one
+		l.ending.Lost = append(l.ending.Lost, bill(m))
 	}
+}
+
+// bill is of an answer the model and the usage.
+func bill(m wire.Message) wire.Message {
 	if m.Usage == nil {
 		m.Usage = &wire.Usage{}
 	}
-	l.ending.Lost = append(l.ending.Lost, wire.Message{Role: m.Role, Provider: m.Provider, Model: m.Model, Usage: m.Usage})
+	return wire.Message{Role: m.Role, Provider: m.Provider, Model: m.Model, Usage: m.Usage}
 }
 
 // overdue is the error of a call that takes too long; the last of its n attempts
@@ -111,12 +115,16 @@ func (l *loop) complete(m *wire.Message) {
 	}
 	var used wire.Usage
 	if m.Usage != nil {
+		bound(m.Usage)
 		if l.Model.Price != (Price{}) {
 			l.Model.Price.Cost(m.Usage)
 		}
 		used = *m.Usage
 	}
 	l.ending.Usage.Add(used)
+	if used.Total == 0 {
+		used = l.guess(*m)
+	}
 	l.Meter.Add(used)
 }
 

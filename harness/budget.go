@@ -54,6 +54,32 @@ func (m *Meter) within(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { timer.Stop(); cancel(nil) }
 }
 
+// maxUsage is more than one model call can use, and so little that no sum of it
+// comes near the end of the numbers.
+const maxUsage = 1 << 40
+
+// bound makes what a server says of a call a number that can be: none below zero
+// takes back what others have used.
+func bound(u *wire.Usage) {
+	for _, n := range []*int{&u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.Total} {
+		*n = min(max(*n, 0), maxUsage)
+	}
+}
+
+// guess is what a call has used whose server does not say it.
+func (l *loop) guess(reply wire.Message) (u wire.Usage) {
+	if reply.PlainText() == "" && len(reply.Calls()) == 0 {
+		return u // nothing came back
+	}
+	u.Input, u.Output = roughTokens(len(l.System)), Estimate(reply)
+	for _, m := range l.history {
+		u.Input += Estimate(m)
+	}
+	u.Total = u.Input + u.Output
+	l.Model.Price.Cost(&u)
+	return u
+}
+
 // exceeded is the event that tells of e.
 func exceeded(e *BudgetError) wire.Event {
 	return wire.Event{Type: wire.BudgetExceeded, Error: e.Reason, Budget: &wire.Budget{

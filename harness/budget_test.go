@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -260,4 +261,33 @@ func TestFault_Q3_usage_of_a_dead_stream(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	})
+}
+
+// A server that does not say what a call has used, or says what cannot be, undoes no
+// limit.
+func TestBudget_holds_whatever_the_server_says(t *testing.T) {
+	for name, used := range map[string]*wire.Usage{
+		"nothing": nil, "zero": {}, "less than nothing": {Input: -1000, Output: -1000, Total: -2000},
+		"more than a number can hold": {Input: math.MaxInt, Output: math.MaxInt, Total: math.MaxInt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps := busy(40)
+			for i, s := range steps {
+				steps[i] = func(ctx context.Context, r Request, emit func(Delta)) (wire.Message, error) {
+					m, err := s(ctx, r, emit)
+					m.Usage = nil
+					if used != nil {
+						u := *used
+						m.Usage = &u
+					}
+					return m, err
+				}
+			}
+			b := newBench([]Tool{echo()}, steps...)
+			b.Meter = NewMeter(Limits{Tokens: 500}, nil)
+			if e := b.Do(context.Background()); e.Outcome != wire.OverBudget || !strings.Contains(e.Err.Error(), " tokens >= 500 limit") {
+				t.Errorf("%s: %v", e.Outcome, e.Err)
+			}
+		})
+	}
 }

@@ -126,6 +126,7 @@ func TestFault_H2_every_call_has_one_result_through_chained_and_broken_off_compa
 		b.journal.msgs = drawHistory(rt, false)
 		var wrong complaints
 		for range rapid.IntRange(1, 4).Draw(rt, "runs") {
+			replies := b.journal.replies()
 			synctest.Test(t, func(*testing.T) {
 				ctx, stop := stopping()
 				defer stop(nil)
@@ -144,6 +145,9 @@ func TestFault_H2_every_call_has_one_result_through_chained_and_broken_off_compa
 				if err := b.journal.Append(context.Background(), e.Final...); err != nil {
 					wrong.Fatalf("%v", err)
 				}
+				if n := b.journal.replies() - replies + len(e.Lost); n != e.Calls {
+					wrong.Fatalf("%d calls were made, and %d are counted", e.Calls, n)
+				}
 			})
 			if len(wrong.list) > 0 {
 				rt.Fatal(wrong.list[0])
@@ -156,6 +160,17 @@ func TestFault_H2_every_call_has_one_result_through_chained_and_broken_off_compa
 			lawful(rt, context)
 		}
 	})
+}
+
+// replies counts the calls that the journal knows of.
+func (j *journal) replies() int {
+	n := len(j.compactions)
+	for _, m := range j.msgs {
+		if m.Role == wire.Assistant {
+			n++
+		}
+	}
+	return n
 }
 
 // watched is a provider whose requests are judged.

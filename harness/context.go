@@ -25,6 +25,9 @@ func (l *loop) limit() int { return l.window - l.reserve() }
 // keep is how many tokens of messages a compaction leaves as they are.
 func (l *loop) keep() int { return min(maxKeep, max(0, l.limit()-l.base())/3) }
 
+// fileRoom is how many bytes the names of files may take in a summary.
+func (l *loop) fileRoom() int { return min(8<<10, l.limit()/2) }
+
 // base is about what the system prompt and the tools take.
 func (l *loop) base() int {
 	tokens := roughTokens(len(l.System))
@@ -41,11 +44,19 @@ func (l *loop) used() int {
 	if !l.shrunk {
 		for i := len(l.history) - 1; i >= 0; i-- {
 			if n := counted(l.history[i]); n > 0 {
-				return n + estimateAll(l.history[i+1:])
+				return n + l.unshelved() + estimateAll(l.history[i+1:])
 			}
 		}
 	}
 	return l.base() + estimateAll(l.history)
+}
+
+// unshelved is about what the tools take that have come since the newest reply.
+func (l *loop) unshelved() int {
+	if l.sent == 0 {
+		return 0
+	}
+	return max(0, l.base()-l.sent)
 }
 
 // counted is what a server says of the context that ends with m; 0 if it says

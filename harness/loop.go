@@ -59,6 +59,7 @@ type loop struct {
 	ids     map[string]bool // of the tool calls in history
 	window  int             // of the model, as far as it is known; see [loop.limit]
 	shrunk  bool            // the last request held less than the history
+	sent    int             // [loop.base] of the request that was answered last; 0: none was
 	body    int             // what the server takes of a request, in bytes; 0: [Caps.Body]
 	cuts    int             // replies in a row that were cut off in a tool call
 	guard   guard
@@ -131,6 +132,7 @@ func (l *loop) turn(ctx context.Context) (more bool, err error) {
 		}
 		return false, err
 	}
+	l.sent = l.base()
 	unfit := l.tidy(&reply)
 	calls := reply.Calls()
 	if len(calls) == 0 {

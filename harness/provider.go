@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -33,6 +34,15 @@ type Caps struct {
 	Body       int // bytes of the whole request
 	Images     int // images
 	ImageBytes int // bytes of one image, in base64
+}
+
+// OrCommon is c with what nearly every server takes where nothing is known.
+func (c Caps) OrCommon() Caps {
+	return Caps{
+		Body:       cmp.Or(c.Body, 20<<20),
+		Images:     cmp.Or(c.Images, 100),
+		ImageBytes: cmp.Or(c.ImageBytes, 5<<20),
+	}
 }
 
 // String is "provider/model".

@@ -30,6 +30,7 @@ func (l *loop) ask(ctx context.Context) (wire.Message, error) {
 		if err != nil {
 			return m, err
 		}
+		l.lose(m)
 	}
 }
 
@@ -55,7 +56,7 @@ func (l *loop) relieve(ctx context.Context, req Request, cause error, n int) err
 	case e.Trouble == Overflow:
 		return l.overflow(cause)
 	case e.Status == http.StatusRequestEntityTooLarge && l.body == 0:
-		l.body = bytesOf(req) / 2
+		l.body = min(bytesOf(req), req.Model.Caps.OrCommon().Body) / 2
 		return nil
 	case e.Status == http.StatusRequestEntityTooLarge:
 		return fmt.Errorf("%w; the session is too large for this server: start a new one with 'new'", cause)
@@ -109,7 +110,10 @@ func overflowed(err error) bool {
 
 func (l *loop) overflow(cause error) error {
 	text := "the session no longer fits the model's window of %d tokens; start a new one with 'new'"
-	if cutPoint(l.history, 0) == 0 {
+	switch cut := cutPoint(l.history, 0); {
+	case l.base() >= l.window:
+		text = "the system prompt and the tools alone do not fit the model's window of %d tokens; choose a model with a larger window"
+	case cut == 0, l.roomAt(cut) < leastSummary:
 		text = "the newest message alone does not fit the model's window of %d tokens; send less at once, or choose a model with a larger window"
 	}
 	return &ModelError{Trouble: Overflow, Text: fmt.Sprintf(text, cmp.Or(l.Model.Window, unknownWindow)), Err: cause}

@@ -65,15 +65,17 @@ func (l *loop) summarize(ctx context.Context, msgs []wire.Message, try int) (str
 func (l *loop) summaryPrompt(msgs []wire.Message, try int) string {
 	var b strings.Builder
 	form := summaryForm
+	room := max(l.limit()*3-len(form)-len(SummarySystem), 4096) >> try // bytes; a token has 3 at least, mostly
 	if earlier, ok := wire.SummaryOf(msgs[0]); ok {
 		msgs = msgs[1:]
-		fmt.Fprintf(&b, "<earlier-summary>\n%s\n</earlier-summary>\n\n", withoutFiles(earlier))
+		earlier = Clip(withoutFiles(earlier), room/2) // it may come from a model with a larger window
+		room -= len(earlier)
+		fmt.Fprintf(&b, "<earlier-summary>\n%s\n</earlier-summary>\n\n", earlier)
 		form = summaryUpdate + form
 	}
 	if try > 0 {
 		form += fmt.Sprintf(summaryShort, 800>>try)
 	}
-	room := max(l.limit()*3-b.Len()-len(form)-len(SummarySystem), 4096) >> try // bytes; a token has 3 at least, mostly
 	fmt.Fprintf(&b, "<conversation>\n%s</conversation>\n\n%s", strings.Join(within(blocks(msgs), room), ""), form)
 	return b.String()
 }
@@ -101,12 +103,14 @@ func within(blocks []string, room int) []string {
 	}
 }
 
+// markers are what text in a conversation could pass for another part of it with.
+var markers = strings.NewReplacer("</conversation>", "</ conversation>", "\n[", "\n [")
+
 // blocks writes messages down as text.
 func blocks(msgs []wire.Message) (out []string) {
 	say := func(who, text string) {
 		if text = strings.TrimSpace(text); text != "" {
-			text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "</conversation>", "</ conversation>")
-			out = append(out, "["+who+"] "+text+"\n\n")
+			out = append(out, "["+who+"] "+markers.Replace(strings.ToValidUTF8(text, "\uFFFD"))+"\n\n")
 		}
 	}
 	for _, m := range msgs {

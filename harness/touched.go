@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -9,13 +10,14 @@ import (
 	"mikan/wire"
 )
 
-// touched are the files that tool calls have read and modified.
-type touched struct{ read, modified map[string]bool }
+// touched are the files that tool calls have read and modified, each with its
+// place in the order of the calls.
+type touched struct{ read, modified map[string]int }
 
 // touchedBy finds the files that calls of msgs have read and modified, and those
 // that an earlier summary among them names. A call that failed has done nothing.
 func touchedBy(msgs []wire.Message) touched {
-	t := touched{map[string]bool{}, map[string]bool{}}
+	t := touched{map[string]int{}, map[string]int{}}
 	failed := map[string]bool{}
 	for _, m := range msgs {
 		if m.Role == wire.ToolResult && m.IsError {
@@ -43,25 +45,40 @@ func touchedBy(msgs []wire.Message) touched {
 	return t
 }
 
-func (t touched) add(to map[string]bool, names ...string) {
+func (t touched) add(to map[string]int, names ...string) {
 	for _, n := range names {
 		if oneLine(n) {
-			to[n] = true
+			to[n] = len(t.read) + len(t.modified) // not less than that of any before
 		}
 	}
 }
 
-// details are the names in order. What was modified is not named as read too.
-func (t touched) details() wire.Details {
-	d := wire.Details{Read: []string{}, Modified: slices.AppendSeq([]string{}, maps.Keys(t.modified))}
-	for name := range t.read {
-		if !t.modified[name] {
-			d.Read = append(d.Read, name)
-		}
+// details are the names in order, the newest of them in at most room bytes. What
+// was modified is not named as read too, and goes first.
+func (t touched) details(room int) (d wire.Details) {
+	for name := range t.modified {
+		delete(t.read, name)
 	}
-	slices.Sort(d.Read)
-	slices.Sort(d.Modified)
+	d.Modified, room = newestNames(t.modified, room)
+	d.Read, _ = newestNames(t.read, room)
 	return d
+}
+
+// newestNames are the newest of names in at most room bytes, in order, and the
+// room that is left.
+func newestNames(names map[string]int, room int) (list []string, left int) {
+	byAge := slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+		return cmp.Or(names[b]-names[a], strings.Compare(a, b))
+	})
+	list = []string{}
+	for _, name := range byAge {
+		if room -= len(name) + 1; room < 0 {
+			return slices.Sorted(slices.Values(list)), 0
+		}
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list, room
 }
 
 // The names of the lists at the end of a summary.

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"mikan/harness"
@@ -31,7 +32,10 @@ func setTo[T any](to **T, value *T) {
 	}
 }
 
-var errNoLimit = errors.New("want a number above 0; leave it out for no limit")
+var (
+	errNoLimit = errors.New("want a number above 0; leave it out for no limit")
+	errTooLong = fmt.Errorf("want at most %d, a year; leave it out for no limit", maxDuration)
+)
 
 // check returns the first key whose value limits nothing.
 func (b Budget) check() (key string, err error) {
@@ -41,12 +45,15 @@ func (b Budget) check() (key string, err error) {
 	}{
 		{"budget.tokens", b.Tokens != nil && *b.Tokens <= 0},
 		{"budget.costUsd", b.CostUSD != nil && *b.CostUSD <= 0},
-		{"budget.durationMs", b.DurationMS != nil && (*b.DurationMS <= 0 || *b.DurationMS > maxDuration)},
+		{"budget.durationMs", b.DurationMS != nil && *b.DurationMS <= 0},
 		{"budget.calls", b.Calls != nil && *b.Calls <= 0},
 	} {
 		if c.bad {
 			return c.key, errNoLimit
 		}
+	}
+	if value(b.DurationMS) > maxDuration {
+		return "budget.durationMs", errTooLong
 	}
 	return "", nil
 }

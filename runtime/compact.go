@@ -2,9 +2,11 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"mikan/harness"
+	"mikan/runtime/store"
 	"mikan/wire"
 )
 
@@ -90,7 +92,15 @@ func (s *Session) compactNow(ctx context.Context) error {
 		Emit: s.publishRun, Meter: harness.NewMeter(r.budget.limits(false), nil),
 	}
 	defer s.c.rt.spawn(run.Wait)
-	return run.Compact(ctx).Err
+	end := run.Compact(ctx)
+	ctx = context.WithoutCancel(ctx)
+	err = s.c.use(ctx, func(db *store.DB) (err error) {
+		for _, m := range end.Lost {
+			err = errors.Join(err, db.AddUsage(ctx, s.id, m))
+		}
+		return err
+	})
+	return errors.Join(end.Err, err)
 }
 
 // contextUse is how full the model's window is, as "tokens/window"; empty if that

@@ -219,3 +219,23 @@ func TestStatus_says_how_full_the_context_is(t *testing.T) {
 		t.Errorf("status\n%s", st)
 	}
 }
+
+func TestCompact_in_vain_counts_what_it_cost(t *testing.T) {
+	empty := modeltest.Turn{Text: " ", Usage: modeltest.Usage{Input: 1000, Output: 1}}
+	m := modeltest.NewOpenAI(t, modeltest.Turn{Text: long}, modeltest.Turn{Text: long}, modeltest.Turn{Text: long}, empty, empty, modeltest.Turn{Hang: true})
+	l := modelLab(t, "openai-completions", 100_000, m)
+	rt := l.start()
+	s := session(t, l.office(rt, "demo"), "main")
+	for _, p := range []string{"one", "two", "three"} {
+		answer(t, s, p)
+	}
+	command(t, s, "compact")
+	<-m.Hung()
+	s.Stop()
+	if err := s.Wait(ctx(t)); err != nil {
+		t.Fatal(err)
+	}
+	if usage, err := s.Usage(ctx(t)); err != nil || !strings.Contains(string(usage), "calls 6\n") || !strings.Contains(string(usage), "input 2000\n") {
+		t.Errorf("usage\n%s%v", usage, err)
+	}
+}

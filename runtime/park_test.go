@@ -2,6 +2,8 @@ package runtime_test
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +30,19 @@ func (l *lab) heavy() (making chan struct{}, works *atomic.Bool) {
 	return making, works
 }
 
+// age makes what waits in an office older than any accident.
+func (l *lab) age(a runtime.Address) {
+	l.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+l.ws.Office(a).Sessions)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	_, err = db.Exec(`UPDATE prompt SET accepted = accepted - 3600000 WHERE state = 'queued'`)
+	if err := errors.Join(err, db.Close()); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
 // A runtime that is left alone in the middle of a start is, to the next on the same
 // state directory, one that was killed.
 func TestFault_Q4_a_prompt_that_kills_the_daemon_is_parked(t *testing.T) {
@@ -39,7 +54,8 @@ func TestFault_Q4_a_prompt_that_kills_the_daemon_is_parked(t *testing.T) {
 	<-making
 	eventually(t, "both", func() bool { return c.bus.Undelivered() == 0 })
 	c.stop()
-	for range 2 {
+	l.age(runtime.Address{Platform: "bus", ConversationID: "C1"})
+	for range 4 {
 		l.start()
 		<-making
 	}
@@ -52,6 +68,43 @@ func TestFault_Q4_a_prompt_that_kills_the_daemon_is_parked(t *testing.T) {
 	o := c.rt.Workspace().Office(runtime.Address{Platform: "bus", ConversationID: "C1"})
 	if got, err := os.ReadFile(filepath.Join(o.Dir, "ran")); err != nil || string(got) != "ran\n" {
 		t.Errorf("what waits behind it: %q, %v", got, err)
+	}
+}
+
+// Of what was being prepared when the daemon died, only what it dies of is parked.
+func TestFault_Q4_no_prompt_is_parked_for_what_another_did(t *testing.T) {
+	l := newLab(t)
+	making, works := l.heavy()
+	rt := l.start()
+	names := []string{"a", "b", "c"}
+	for _, name := range names {
+		prompt(t, session(t, l.office(rt, name), "main"), "$ echo ran >>ran")
+		<-making
+		l.age(runtime.Address{Platform: "local", ConversationID: name})
+	}
+	rt = l.start() // nobody knows yet whose fault it is
+	for range names {
+		<-making
+	}
+	var poison []string
+	for range 3 {
+		rt = l.start()
+		<-making
+		if poison = rt.Running(); len(poison) != 1 {
+			t.Fatalf("at work: %v, want only one at a time", poison)
+		}
+	}
+	works.Store(true)
+	rt = l.start()
+	for _, name := range names {
+		c := l.office(rt, name)
+		s := session(t, c, "main")
+		if err := s.Wait(ctx(t)); err != nil {
+			t.Fatal(err)
+		}
+		if parked := strings.Contains(status(t, s), "error parked: "); parked != (poison[0] == "local/"+name+"/sessions/main") || exists(filepath.Join(c.Dir, "ran"))() == parked {
+			t.Errorf("%s: parked %v\n%s", name, parked, status(t, s))
+		}
 	}
 }
 

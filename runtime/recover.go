@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ func (c *Conversation) recover(ctx context.Context) error {
 	c.marked = true
 	c.mu.Unlock()
 	var waiting []int64
+	suspects := map[int64]bool{}
 	var rows []store.Session
 	var unposted int
 	err := c.use(ctx, func(db *store.DB) (err error) {
@@ -34,7 +34,13 @@ func (c *Conversation) recover(ctx context.Context) error {
 			return err
 		}
 		for _, id := range waiting {
-			if err := c.park(ctx, db, id); err != nil {
+			if suspects[id], err = db.Suspect(ctx, id); err != nil {
+				return err
+			}
+			if suspects[id] {
+				continue // it is counted when it is tried
+			}
+			if _, _, _, err := db.CountStart(ctx, id); err != nil {
 				return err
 			}
 		}
@@ -49,29 +55,14 @@ func (c *Conversation) recover(ctx context.Context) error {
 		c.post()
 	}
 	for _, row := range rows {
-		if slices.Contains(waiting, row.ID) {
+		switch {
+		case suspects[row.ID]:
+			c.rt.suspect(c.session(row))
+		case slices.Contains(waiting, row.ID):
 			c.session(row).wake()
 		}
 	}
 	return nil
-}
-
-// maxDeaths is how often a prompt may take the daemon along before it begins.
-const maxDeaths = 3
-
-// park settles the prompt that a session is to go on with, if the daemon has died
-// too often when it was to.
-func (c *Conversation) park(ctx context.Context, db *store.DB, session int64) error {
-	p, deaths, ok, err := db.CountStart(ctx, session)
-	if err != nil || !ok || deaths < maxDeaths {
-		return err
-	}
-	set := store.Settlement{
-		Run: p.ID, Session: session, Outcome: wire.Failed,
-		Error: fmt.Sprintf("parked: the daemon died %d times in a row before this prompt could begin; its log may say why, and the prompt can be given again", deaths),
-	}
-	c.rt.log.Error("a prompt is parked", "office", c.Address.String(), "prompt", p.TS(), "deaths", deaths)
-	return c.settleAlone(ctx, db, set)
 }
 
 // closeInterrupted settles the run that a session was in when the daemon died:

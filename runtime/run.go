@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"mikan/fs"
 	"mikan/harness"
 	"mikan/runtime/store"
 	"mikan/wire"
@@ -239,7 +240,8 @@ func (s *Session) settle(base context.Context, p store.Prompt, t *telling, end h
 		}
 		s.c.rt.log.Error("a run cannot be settled", "office", s.c.Address.String(), "session", s.name, "prompt", p.TS(), "err", err)
 		if base.Err() != nil {
-			return func() {}
+			s.c.rt.leave(fmt.Errorf("%s/sessions/%s: its run cannot be settled, which the next start does: %w", s.c.Address, s.name, err))
+			return func() { t.breakOff(fs.Errorf(fs.IO, "interrupted: how it ended cannot be recorded: %w", err)) }
 		}
 		sleep(base, storeRetry)
 	}

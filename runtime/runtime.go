@@ -73,9 +73,13 @@ type Runtime struct {
 
 	mu       sync.Mutex
 	archived map[Address]bool
-	refuse   error // why no new prompts are taken; nil: they are
-	held     bool  // no session takes another prompt
-	closing  bool  // no goroutine is added to owned any more
+	refuse   error      // why no new prompts are taken; nil: they are
+	resumed  bool       // sessions may take prompts: what a crash interrupted is closed
+	early    []*Session // woken before that
+	suspects []*Session // to be tried one after the other then
+	held     bool       // no session takes another prompt
+	left     error      // what could not be settled at the end
+	closing  bool       // no goroutine is added to owned any more
 }
 
 // Start opens the state directory's index. Nothing runs before [Runtime.Resume].
@@ -116,14 +120,20 @@ func (rt *Runtime) spawn(f func()) bool {
 	return true
 }
 
-// spawnLoop is spawn for a session's loop. It is too late once sessions are held.
-func (rt *Runtime) spawnLoop(f func()) bool {
+// spawnLoop is spawn for the loop of s. It is too early before [Runtime.Resume] has
+// closed what a crash interrupted, which then wakes s, and too late once sessions
+// are held.
+func (rt *Runtime) spawnLoop(s *Session) bool {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	if rt.held {
+	switch {
+	case rt.held:
+		return false
+	case !rt.resumed:
+		rt.early = append(rt.early, s)
 		return false
 	}
-	rt.loops.Go(f)
+	rt.loops.Go(s.loop)
 	return true
 }
 
@@ -242,20 +252,33 @@ func (rt *Runtime) each(keys []string, f func(Address) error) error {
 	return nil
 }
 
-// Resume closes what a crash interrupted and goes on with what waits. It opens
-// no office without work. One that cannot be opened is logged, and looked at
-// again at the next start.
+// Resume closes what a crash interrupted and goes on with what waits, that which
+// has come in since the start too. It opens no office without work. One that cannot
+// be opened is logged, and looked at again at the next start.
 func (rt *Runtime) Resume(ctx context.Context) error {
 	keys, err := rt.index.Pending(ctx)
 	if err != nil {
 		return err
 	}
-	return rt.each(keys, func(a Address) error {
+	err = rt.each(keys, func(a Address) error {
 		if err := rt.conversation(a).recover(ctx); err != nil {
 			rt.log.Error("an office cannot go on", "office", a.String(), "err", err)
 		}
 		return ctx.Err()
 	})
+	if err != nil {
+		return err
+	}
+	rt.mu.Lock()
+	rt.resumed = true
+	early := rt.early
+	rt.early = nil
+	rt.mu.Unlock()
+	for _, s := range early {
+		s.wake()
+	}
+	rt.spawn(rt.trySuspects)
+	return nil
 }
 
 // Refuse makes every new prompt fail with err.

@@ -248,7 +248,7 @@ func (s *Session) wake() {
 		s.more = true
 		return
 	}
-	s.looping = s.c.rt.spawnLoop(s.loop) // if it is too late, the next start goes on
+	s.looping = s.c.rt.spawnLoop(s) // if it is too late, the next start goes on
 }
 
 // loop answers prompts until none waits or the runtime ends.

@@ -23,6 +23,8 @@ func TestSettings_bad_text_names_the_line(t *testing.T) {
 		{"{\n\n\"llm\": {\"provider\": 5}}", 3, "llm.provider: want a string"},
 		{"{\"llm\": {\n\"thinkingLevel\": \"hihg\"}}", 2, `"hihg": want off, minimal, low, medium, high, xhigh, max (did you mean high?)`},
 		{"{\"llm\": {\"provider\": \"x\"}}", 1, "provider and model go together"},
+		{"{\"budget\":\n{\"durationMs\": 9223372036854775807}}", 2, "budget.durationMs: want at most 31536000000, a year"},
+		{"{\"budget\": {\"costUsd\":\n-0.5}}", 1, "budget.costUsd: want a number above 0"},
 		{"{\n\"sandbox\": {\"cpus\": \"two\"}}", 2, `"two": want a number`},
 		{"{\"sandbox\": {\"boost\": {\n\"memory\": \"4 gigs\"}}}", 2, `"4 gigs": want an amount`},
 		{"{\"office\": {\"visibility\": \"public\"}}", 1, "want private"},

@@ -77,16 +77,26 @@ func (rt *Runtime) drain(hurry context.Context, limit time.Duration) error {
 	return fmt.Errorf("interrupted %s, which had not ended within %v", names, limit)
 }
 
+// leave notes a run that has ended and is left to the next start.
+func (rt *Runtime) leave(err error) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.left = errors.Join(rt.left, err)
+}
+
 // settled waits until every interrupted run has settled.
 func (rt *Runtime) settled(hurry context.Context) error {
 	limit := rollback
 	if hurry.Err() != nil {
 		limit = inHurry
 	}
-	if within(context.Background(), limit, rt.loops.Wait) {
-		return nil
+	var late error
+	if !within(context.Background(), limit, rt.loops.Wait) {
+		late = fmt.Errorf("%s did not settle within %v", strings.Join(rt.Running(), ", "), limit)
 	}
-	return fmt.Errorf("%s did not settle within %v", strings.Join(rt.Running(), ", "), limit)
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return errors.Join(late, rt.left)
 }
 
 // rest waits for everything else that the runtime has begun: at first for those who

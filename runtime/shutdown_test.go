@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -222,5 +223,39 @@ func TestShutdown_of_what_is_idle_is_quick(t *testing.T) {
 	c.quiet()
 	if err := c.rt.Shutdown(leisure, time.Hour); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// An end that cannot record what it has ended says so, and so does the answer.
+func TestShutdown_tells_of_what_it_cannot_settle(t *testing.T) {
+	l := newLab(t)
+	rt := l.start()
+	c := l.office(rt, "demo")
+	running := prompt(t, session(t, c, "main"), "$ touch ready; sleep 600")
+	eventually(t, "the command", exists(filepath.Join(c.Dir, "ready")))
+	db, err := sql.Open("sqlite", "file:"+c.Sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`CREATE TRIGGER full BEFORE UPDATE ON prompt WHEN new.state = 'settled' BEGIN SELECT raise(FAIL, 'no space'); END`); err != nil {
+		t.Fatal(err)
+	}
+	err = ended(t, ends(rt, leisure, 0))
+	if err == nil || !strings.HasPrefix(err.Error(), "local/demo/sessions/main: its run cannot be settled, which the next start does: ") {
+		t.Errorf("err %v", err)
+	}
+	if _, err := read(t, running.Answer); !errors.Is(err, fs.IO) || !strings.Contains(err.Error(), "no space") {
+		t.Errorf("the answer ends with %v", err)
+	}
+	if _, err := db.Exec(`DROP TRIGGER full`); err != nil {
+		t.Fatal(err)
+	}
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c = l.office(l.start(), "demo")
+	if st := status(t, session(t, c, "main")); !strings.Contains(st, "last interrupted\n") {
+		t.Errorf("status\n%s", st)
 	}
 }

@@ -36,6 +36,9 @@ func (t *telling) join(a *fs.Stream) {
 
 // take notes that the run has taken other prompts.
 func (t *telling) take(prompts []store.Prompt) {
+	if len(prompts) > 0 {
+		t.s.c.touch() // they have left the queue
+	}
 	for _, p := range prompts {
 		if p.ID != t.p.ID {
 			a, _ := t.s.answer(p.ID)
@@ -111,5 +114,12 @@ func (t *telling) finish(last []wire.Message) {
 	}
 	if n := len(t.messages); n > 0 && !strings.HasSuffix(t.messages[n-1], "\n") {
 		t.say("\n")
+	}
+}
+
+// breakOff ends the answer with err, whatever is still missing of it.
+func (t *telling) breakOff(err error) {
+	for _, a := range t.answers {
+		a.End(err)
 	}
 }

@@ -30,6 +30,7 @@ func DecodeJSON(file string, data []byte, v any) error {
 		return &JSONError{file, 1 + bytes.Count(data[:min(int(offset), written)], []byte("\n")), fmt.Sprintf(format, args...)}
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber() // what does not fit is an error of its key, below
 	if err := checkKeys(d, reflect.TypeOf(v).Elem(), "", 0, fail); err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func DecodeJSON(file string, data []byte, v any) error {
 	var wrong *json.UnmarshalTypeError
 	switch err := json.Unmarshal(data, v); {
 	case errors.As(err, &wrong):
-		return fail(wrong.Offset, "%s: want %s, have %s", wrong.Field, kindName(wrong.Type), wrong.Value)
+		return fail(wrong.Offset, "%s: want %s, have %s", wrong.Field, kindName(wrong.Type), strings.TrimPrefix(wrong.Value, "number "))
 	case err != nil:
 		return fail(0, "%v", err)
 	}
@@ -168,8 +169,10 @@ func kindName(t reflect.Type) string {
 		return "a list"
 	case reflect.Map, reflect.Struct:
 		return "an object"
+	case reflect.Float32, reflect.Float64:
+		return "a number below 1e308"
 	}
-	return "a number"
+	return "a number below 2^63 without fraction or exponent"
 }
 
 // DidYouMean is " (did you mean X?)", or nothing if no candidate is near.

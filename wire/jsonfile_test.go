@@ -16,6 +16,8 @@ func TestDecodeJSON_names_the_line(t *testing.T) {
 		List []inner          `json:"list"`
 		Map  map[string]inner `json:"map"`
 		Any  json.RawMessage  `json:"any"`
+		N    *int             `json:"n"`
+		F    *float64         `json:"f"`
 	}
 	for _, c := range []struct {
 		text string
@@ -32,6 +34,9 @@ func TestDecodeJSON_names_the_line(t *testing.T) {
 		{"{\"list\": [{},\n{\"nome\": 1}]}", 2, "unknown key list[].nome (did you mean name?)"},
 		{"{\"map\": {\"x\": {\n\"nome\": 1}}}", 2, "unknown key map.x.nome (did you mean name?)"},
 		{"{\"a\":\n5}", 2, "a: want a string, have number"},
+		{"{\n\"f\": 1e309}", 2, "f: want a number below 1e308, have 1e309"},
+		{"{\"n\":\n1.5}", 2, "n: want a number below 2^63 without fraction or exponent, have 1.5"},
+		{"{\"n\": 9223372036854775808}", 1, "n: want a number below 2^63 without fraction or exponent, have 9223372036854775808"},
 		{"{\"a\": \"x\",\n\"a\": \"y\"}", 2, "a is given twice"},
 		{"{\"a\": \"x\"}\nx", 1, "text after"},
 		{"{\"any\":\n" + strings.Repeat("[", 50_000), 2, "nested more than 64 deep"},

@@ -79,6 +79,9 @@ func main() {
 func signals() (ctx context.Context, again hurry, stop func()) {
 	asked := make(chan os.Signal, 2)
 	signal.Notify(asked, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(asked, syscall.SIGHUP) // the terminal is closed
+	}
 	ctx, end := context.WithCancel(context.Background())
 	second, endNow := context.WithCancel(context.Background())
 	go func() { // as long as the program
@@ -107,7 +110,9 @@ func run(ctx context.Context, again hurry, stopNotify func(), args []string, std
 		fmt.Fprintf(std.err, "mikan: %v\nmikan --help lists the commands\n", err)
 		return exitUsage
 	}
-	if name := k.Selected().Name; name != "serve" && name != "mount" {
+	if name := k.Selected().Name; name == "serve" || name == "mount" {
+		outliveReader()
+	} else {
 		context.AfterFunc(ctx, stopNotify)
 	}
 	k.BindTo(ctx, (*context.Context)(nil))
@@ -126,6 +131,10 @@ func run(ctx context.Context, again hurry, stopNotify func(), args []string, std
 	fmt.Fprintln(std.err, "mikan:", err)
 	return exitFailed
 }
+
+// outliveReader lets the program go on when nobody reads what it says any more, as
+// after Ctrl-C in "mikan serve | tee log": it has a mount to take away.
+func outliveReader() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 func newParser(std *streams) (*kong.Kong, error) {
 	return kong.New(&cli{},

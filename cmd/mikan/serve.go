@@ -129,12 +129,20 @@ func (d *daemon) serve(ctx context.Context, hurry hurry, std *streams) error {
 		MCP: mcp.Options{Version: version},
 	})
 	if err != nil {
-		return err
+		return unlessAsked(ctx, err)
 	}
 	if mode == host.None {
 		d.log.Warn("commands are not confined", "why", why)
 	}
 	return errors.Join(d.fronts(ctx, hurry, rt, std), rt.Close())
+}
+
+// unlessAsked is err, unless it says no more than that a signal ended the start.
+func unlessAsked(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // computer makes the computer of an office on this host.
@@ -192,7 +200,7 @@ func (d *daemon) fronts(asked context.Context, hurry hurry, rt *runtime.Runtime,
 	}
 	unmount, err := d.mount(t)
 	if err == nil {
-		err = rt.Resume(ctx)
+		err = unlessAsked(ctx, rt.Resume(ctx))
 	}
 	if err == nil {
 		d.announce(ctx, rt, std)

@@ -112,3 +112,19 @@ func TestFault_H6_a_refused_body_is_halved_once(t *testing.T) {
 		}
 	})
 }
+
+func TestFault_H6_a_refused_body_that_was_at_its_cap_is_halved_too(t *testing.T) {
+	each(t, func(t *testing.T, a api) {
+		s := a.server(t, modeltest.Turn{Status: 413, Body: `{"error":{"message":"too large"}}`}, modeltest.Turn{Text: "seen"})
+		j := &journal{t: t, dir: t.TempDir()}
+		if err := j.Append(t.Context(), screenshots(t, a, 70, 610_000)...); err != nil { // 57 MB in base64
+			t.Fatal(err)
+		}
+		if end := do(t, a, s, j, "and now?"); end.Outcome != wire.OK {
+			t.Fatalf("%+v", end.Err)
+		}
+		if first, second := len(s.Requests()[0].Body), len(s.Requests()[1].Body); second > first/2+1<<20 {
+			t.Errorf("%d bytes, then %d", first, second)
+		}
+	})
+}

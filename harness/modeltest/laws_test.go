@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -79,6 +81,69 @@ func TestLaw_no_history_is_refused(t *testing.T) {
 			}
 		})
 	})
+}
+
+// Whatever a history holds, what is sent of it breaks no rule of the server's when
+// it is compacted or shortened for a small window, and a run goes on from that.
+func TestLaw_no_compacted_history_is_refused(t *testing.T) {
+	each(t, func(t *testing.T, a api) {
+		s := a.server(t)
+		s.Terms.Foreign = true
+		provider := a.dial(s, client(t))
+		compacted := 0
+		rapid.Check(t, func(rt *rapid.T) {
+			j := &memory{}
+			for _, m := range rapid.SliceOfN(anyMessage(a), 0, 16).Draw(rt, "history") {
+				if rapid.Bool().Draw(rt, "long") {
+					m.Content = append(m.Content, wire.TextPart(strings.Repeat("word ", rapid.IntRange(1, 2000).Draw(rt, "length"))))
+				}
+				j.msgs = append(j.msgs, m)
+			}
+			before := len(s.Refusals())
+			for range 2 {
+				model := a.model
+				model.Window = rapid.SampledFrom([]int{3000, 8000, 32_000}).Draw(rt, "window")
+				run := &harness.Run{
+					Model: model, Provider: provider, System: "s", Tools: echoTools(), Store: j, Session: "s", Prompt: user("go"),
+					Thinking:    rapid.SampledFrom([]string{"off", "low", "max"}).Draw(rt, "level"),
+					WantCompact: func() bool { return rapid.IntRange(0, 2).Draw(rt, "wanted") == 0 },
+				}
+				for range 12 {
+					s.Then(modeltest.Turn{Text: "ok", Calls: []modeltest.Call{{ID: "new", Name: "bash", Arguments: `{}`}}})
+				}
+				run.Meter = harness.NewMeter(harness.Limits{Calls: 4}, nil)
+				end := run.Do(t.Context())
+				run.Wait()
+				j.msgs = append(j.msgs, end.Final...)
+				if refused := s.Refusals(); len(refused) > before {
+					rt.Fatalf("%v; refused %q; sent %s", end.Err, refused[before:], s.Requests()[len(s.Requests())-1].Body)
+				}
+			}
+			compacted += j.compactions
+		})
+		if compacted == 0 {
+			t.Error("nothing was compacted")
+		}
+	})
+}
+
+// memory is a store in memory.
+type memory struct {
+	msgs        []wire.Message
+	compactions int
+}
+
+func (j *memory) Append(_ context.Context, msgs ...wire.Message) error {
+	j.msgs = append(j.msgs, msgs...)
+	return nil
+}
+
+func (j *memory) Context(context.Context) ([]wire.Message, error) { return slices.Clone(j.msgs), nil }
+
+func (j *memory) Compact(_ context.Context, c harness.Compaction) error {
+	j.compactions++
+	j.msgs = wire.Compacted(wire.SummaryMessage(wire.Entry{Summary: c.Summary}), j.msgs[len(j.msgs)-c.Keep:])
+	return nil
 }
 
 func FuzzStream_anthropic(f *testing.F) { fuzzStream(f, apis[0]) }

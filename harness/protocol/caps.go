@@ -1,27 +1,9 @@
 package protocol
 
 import (
-	"cmp"
-
 	"mikan/harness"
 	"mikan/wire"
 )
-
-// What nearly every server takes in one request.
-const (
-	commonBody       = 20 << 20
-	commonImages     = 100
-	commonImageBytes = 5 << 20
-)
-
-// capsOf are a model's caps, the common ones where it has none of its own.
-func capsOf(m harness.Model) harness.Caps {
-	return harness.Caps{
-		Body:       cmp.Or(m.Caps.Body, commonBody),
-		Images:     cmp.Or(m.Caps.Images, commonImages),
-		ImageBytes: cmp.Or(m.Caps.ImageBytes, commonImageBytes),
-	}
-}
 
 // fitText shortens the results of tools until the text of a request takes at
 // most room bytes, and returns the room that is left. The beginning and the end

@@ -37,7 +37,7 @@ func Prepare(req harness.Request) []wire.Message {
 			out = add(out, wire.Message{Role: wire.User, Content: parts})
 		}
 	}
-	room := fitText(out, capsOf(req.Model).Body-otherBytes(req))
+	room := fitText(out, req.Model.Caps.OrCommon().Body-otherBytes(req))
 	limitImages(out, req.Model, room)
 	return out
 }

@@ -24,7 +24,7 @@ func limitImages(msgs []wire.Message, m harness.Model, room int) {
 		eachImage(msgs, func(p *wire.Part) { leaveOut(p, "this model takes text only") })
 		return
 	}
-	caps, total, side := capsOf(m), 0, imageSide
+	caps, total, side := m.Caps.OrCommon(), 0, imageSide
 	eachImage(msgs, func(*wire.Part) { total++ })
 	if total > manyImages {
 		side = imageSideMany

@@ -24,7 +24,7 @@ func addUsage(ctx context.Context, tx *sql.Tx, session int64, m wire.Message) er
 	return err
 }
 
-// AddUsage counts what a message cost that is in no history: a subagent's.
+// AddUsage counts what a message cost that is in no history of the session.
 func (db *DB) AddUsage(ctx context.Context, session int64, m wire.Message) error {
 	return inTx(ctx, db.sql, func(tx *sql.Tx) error { return addUsage(ctx, tx, session, m) })
 }

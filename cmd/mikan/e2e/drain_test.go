@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -123,4 +124,57 @@ func TestQueue_mode_refuse_is_seen_by_the_writer(t *testing.T) {
 		t.Errorf("ask: exit %d, want 5: %s", r.code, r.err)
 	}
 	w.must(`cd $D; touch files/go; cat wait; ! grep -q second log`)
+}
+
+// Whoever read what the daemon says is gone, as tee is after Ctrl-C, and so may the
+// terminal be: the end is the same.
+func TestDrain_outlives_the_reader_and_the_terminal(t *testing.T) {
+	t.Parallel()
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		w := newWorld(t)
+		out, in, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := w.serveCommand("--mount", w.mount, "--drain", "30s")
+		cmd.Stderr = in
+		needsMount(w)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		in.Close()
+		eventually(t, "the mount", func() bool { return w.sh(`test -d $M/offices`).code == 0 })
+		w.must(`mkdir $D; echo 'prompt $ touch begun; until test -e go; do sleep 0.02; done; echo done' > $D/ctl`)
+		eventually(t, "the command runs", func() bool { return w.sh(`test -e $D/files/begun`).code == 0 })
+		out.Close()
+		cmd.Process.Signal(s)
+		eventually(t, "a refusal", func() bool { return w.mikan("ask", "demo", "late").code == 5 })
+		w.must(`touch $D/files/go`)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("after %v: %v", s, err)
+		}
+		if w.mounted() {
+			t.Errorf("after %v: the mount is still there", s)
+		}
+	}
+}
+
+// A start that is broken off is no failure.
+func TestDrain_of_a_daemon_that_starts(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		w := newWorld(t)
+		var said tail
+		cmd := w.serveCommand("--mount", w.mount)
+		cmd.Stderr = &said
+		needsMount(w)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "its log", func() bool { _, err := os.Stat(w.state + "/log.jsonl"); return err == nil })
+		cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil || w.mounted() {
+			t.Errorf("%v, mounted %v: %s", err, w.mounted(), &said)
+		}
+	}
 }

@@ -22,7 +22,9 @@ func TestShell_the_lines_that_people_type(t *testing.T) {
 	} {
 		want(t, c.script, w.must("cd $D; "+c.script), c.want)
 	}
-	wantAll(t, "the log", log.line()+" "+log.line(), "local:", ": what is 2+2? bot: demo: what is 2+2?")
+	wantAll(t, "the log", log.line(), "local:", ": what is 2+2?")
+	for log.line() != "bot: demo: what is 2+2?" { // the next prompt may have come before the answer's end
+	}
 	if line := tools.line(); !strings.Contains(line, "bash") {
 		t.Errorf("the feed tells of the tool %q", line)
 	}
