@@ -141,7 +141,7 @@ func tornRequest(msgs []wire.Message, cut int) string {
 		earlier, ok := wire.SummaryOf(msgs[i])
 		switch {
 		case msgs[i].Role == wire.User && !ok:
-			return requestHead + Clip(msgs[i].PlainText(), 4<<10)
+			return requestHead + Clip(lastText(msgs[i]), 4<<10)
 		case ok:
 			earlier = withoutFiles(earlier)
 			if at := strings.LastIndex(earlier, requestHead); at >= 0 {
@@ -150,6 +150,16 @@ func tornRequest(msgs []wire.Message, cut int) string {
 		}
 	}
 	return ""
+}
+
+// lastText is the last text of m: of a prompt the part behind its notes.
+func lastText(m wire.Message) (text string) {
+	for _, p := range m.Content {
+		if p.Type == wire.Text {
+			text = p.Text
+		}
+	}
+	return text
 }
 
 // replace commits a compaction and tells of it. A stop does not tear it in two.

@@ -394,3 +394,15 @@ func TestACompactionThatSomeoneWantsDoesNotEndTheRun(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// What a prompt was told of besides is not the request.
+func TestTornRequestIsThePromptWithoutItsNotes(t *testing.T) {
+	msgs := []wire.Message{
+		{Role: wire.User, Content: []wire.Part{text(strings.Repeat("[bob]: talk\n", 1000)), text("[ann]: " + strings.Repeat("the request ", 300))}},
+		{Role: wire.Assistant, Content: []wire.Part{text("working")}},
+	}
+	got := tornRequest(msgs, 1)
+	if strings.Contains(got, "bob") || !strings.Contains(got, "\n\n[ann]: the request") {
+		t.Errorf("%d bytes: %.100q", len(got), got)
+	}
+}

@@ -51,7 +51,7 @@ func SaidLine(at time.Time, name, text string) string {
 const maxBracketed = 100
 
 // bracketed is s as it can stand between brackets on one line: nobody's name
-// can pass for another prefix.
+// can pass for another prefix, or hold what people do not see.
 func bracketed(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -59,6 +59,8 @@ func bracketed(s string) string {
 			return '('
 		case r == ']':
 			return ')'
+		case unicode.Is(unicode.Cf, r):
+			return -1
 		case unicode.IsControl(r), unicode.Is(unicode.Zl, r), unicode.Is(unicode.Zp, r):
 			return ' '
 		}

@@ -14,6 +14,7 @@ func TestUserText(t *testing.T) {
 		{"ada", "", "[2026-01-31 09:05:00-03:30] [ada]: hi"},
 		{"", "17.4", "[2026-01-31 09:05:00-03:30] [unknown] [in-thread:17.4]: hi"},
 		{"eve]: x\n[root", "", "[2026-01-31 09:05:00-03:30] [eve): x (root]: hi"},
+		{"a\u200bd\u202e\U000e0041a", "", "[2026-01-31 09:05:00-03:30] [ada]: hi"},
 		{"\u0000 \u2028", "", "[2026-01-31 09:05:00-03:30] [unknown]: hi"},
 	} {
 		if got := UserText(at, tt.name, tt.thread, "hi"); got != tt.want {

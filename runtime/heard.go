@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"strings"
@@ -18,6 +19,15 @@ const (
 	maxHeard     = 64 << 10
 )
 
+// roomToHear is how much a model is told at once, in bytes: of a small window about
+// a quarter.
+func roomToHear(m harness.Model) int {
+	if m.Window == 0 {
+		return maxHeard
+	}
+	return min(maxHeard, m.Window) // a token has some four bytes
+}
+
 // ourName is what the chat's lines of ours are attributed to.
 const ourName = "bot"
 
@@ -28,23 +38,24 @@ const (
 
 // heard is what the session is to be told of the chat before its next run, and
 // the last record of which it then knows.
-func (s *Session) heard(ctx context.Context, row store.Session) (text string, upto int64) {
+func (s *Session) heard(ctx context.Context, row store.Session, room int) (text string, upto int64) {
 	var u store.Unheard
 	err := s.c.use(ctx, func(db *store.DB) (err error) { u, err = db.Unheard(ctx, row, time.Now()); return err })
 	if err != nil {
 		s.c.rt.log.Warn("what was said in the chat is told with the next prompt", "office", s.c.Address.String(), "session", s.name, "err", err)
 		return "", 0
 	}
-	return heardText(u), u.Upto
+	return heardText(u, room), u.Upto
 }
 
 // heardText is what a model gets of the chat: a line for each message, never a
-// turn, since nobody has said it to the model, nor the model to anybody.
-func heardText(u store.Unheard) string {
+// turn, since nobody has said it to the model, nor the model to anybody. What has no
+// room is left out, the oldest first.
+func heardText(u store.Unheard, room int) string {
 	var lines []string
-	room, more := maxHeard, u.More
+	more, longest := u.More, min(maxHeardLine, room/8) // a line grows where it is indented
 	for i := len(u.Lines) - 1; i >= 0; i-- {
-		line := heardLine(u.Lines[i])
+		line := heardLine(u.Lines[i], longest)
 		if line == "" {
 			continue
 		}
@@ -71,13 +82,13 @@ func heardText(u store.Unheard) string {
 }
 
 // heardLine is one message with who has said it, or nothing if it says nothing.
-func heardLine(l store.Line) string {
+func heardLine(l store.Line, longest int) string {
 	text := strings.TrimSpace(l.Text)
 	if l.Ours {
 		text = unsigned(text)
 	}
-	if len(text) > maxHeardLine {
-		text = strings.ToValidUTF8(text[:maxHeardLine], "") + "…"
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
 	}
 	switch {
 	case l.Change == wire.Deleted:
@@ -90,20 +101,25 @@ func heardLine(l store.Line) string {
 	return harness.SaidLine(l.Time, speaker(l), text)
 }
 
-// speaker is to whom a line is attributed. Nobody else has our name.
+// speaker is to whom a line is attributed. Nobody else has our name, nor one that
+// is the same but for what is not seen of it.
 func speaker(l store.Line) string {
-	switch {
-	case l.Ours:
+	if l.Ours {
 		return ourName
-	case l.Name == "":
-		return l.User
-	case strings.EqualFold(strings.TrimFunc(l.Name, notInName), ourName):
-		return l.Name + " (" + l.User + ")"
 	}
-	return l.Name
+	name := cmp.Or(l.Name, l.User)
+	if bare := strings.Map(bareName, name); strings.EqualFold(bare, ourName) {
+		return bare + " (" + l.User + ")"
+	}
+	return name
 }
 
-func notInName(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+func bareName(r rune) rune {
+	if unicode.IsLetter(r) || unicode.IsDigit(r) {
+		return r
+	}
+	return -1
+}
 
 // signature is the line that ends an answer with who has asked for it.
 var signature = regexp.MustCompile(`(?:^|\n)[ \t]*_Triggered by (?:@|\[event: )[^\n]*$`)

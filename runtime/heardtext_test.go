@@ -15,7 +15,7 @@ func TestHeardText_is_bounded_and_keeps_the_newest(t *testing.T) {
 		u.Lines = append(u.Lines, store.Line{Time: time.Now(), Name: "ann", Text: strings.Repeat("日本", 2000)})
 	}
 	u.Lines = append(u.Lines, store.Line{Time: time.Now(), Name: "ann", Text: "the newest"})
-	text := heardText(u)
+	text := heardText(u, maxHeard)
 	if len(text) > maxHeard+len(heardHead)+len(heardMore)+1 || !strings.HasSuffix(text, "]: the newest\n") || !utf8.ValidString(text) {
 		t.Errorf("%d bytes, ending in %q", len(text), text[len(text)-40:])
 	}
@@ -28,7 +28,11 @@ func TestHeardText_is_bounded_and_keeps_the_newest(t *testing.T) {
 			t.Fatalf("a line of %d bytes: %.60q", len(line), line)
 		}
 	}
-	if text := heardText(store.Unheard{Lines: []store.Line{{Ours: true, Text: "_Triggered by @ann_"}}, More: true}); text != "" {
+	broken := store.Unheard{Lines: []store.Line{{Time: time.Now(), Name: "ann", Text: "a" + strings.Repeat("\n", 8000) + "b"}}}
+	if text := heardText(broken, 4096); !strings.Contains(text, "[ann]: a") || len(text) > 4096+len(heardHead)+1 {
+		t.Errorf("%d bytes are told of one line", len(text))
+	}
+	if text := heardText(store.Unheard{Lines: []store.Line{{Ours: true, Text: "_Triggered by @ann_"}}, More: true}, maxHeard); text != "" {
 		t.Errorf("nothing is said as %q", text)
 	}
 }

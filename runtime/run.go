@@ -111,7 +111,7 @@ func failed(ctx context.Context, err error) harness.Ending {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, harness.ErrStopped):
 		return harness.Ending{Outcome: wire.Stopped}
-	case cause != nil:
+	case cause != nil, errors.Is(err, errEnding):
 		return harness.Ending{Outcome: wire.Interrupted}
 	}
 	return harness.Ending{Outcome: wire.Failed, Err: err}
@@ -135,7 +135,7 @@ func (s *Session) prepare(ctx context.Context, row store.Session, r *runner) (to
 	lost, last := s.lost(ctx)
 	told.Lost = last
 	var note, heard string
-	heard, told.Heard = s.heard(ctx, row)
+	heard, told.Heard = s.heard(ctx, row, roomToHear(r.model))
 	switch {
 	case row.System == "":
 		told.System = now

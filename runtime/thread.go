@@ -10,6 +10,8 @@ import (
 // descend has a session that is used for the first time go on from the run under
 // which its thread hangs, once that has settled. Who is stopped meanwhile has not
 // begun. What came by a file does not wait, since the run itself may wait for it.
+// At the daemon's end a run that still waits in its queue is waited for no longer:
+// both stay for the next start.
 func (s *Session) descend(ctx context.Context, row store.Session, p store.Prompt) error {
 	defer s.c.noLongerAwaits(s.id)
 	for {
@@ -21,6 +23,8 @@ func (s *Session) descend(ctx context.Context, row store.Session, p store.Prompt
 		case root.State == store.Done:
 			s.evict(0) // it may have been made for a prompt that never began
 			return s.c.use(ctx, func(db *store.DB) error { return db.Descend(ctx, s.id, root, time.Now()) })
+		case root.State == store.Queued && s.c.rt.holds():
+			return errEnding
 		case p.Source == "" || !s.c.awaits(s.id, root.Session):
 			return nil
 		}

@@ -2,11 +2,13 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mikan/adapters/fake"
 	"mikan/fs"
@@ -199,4 +201,34 @@ func TestContract_session_identity_who_holds_the_parents_question_cannot_prompt_
 	}
 	close(release)
 	c.answers("C1", 3)
+}
+
+// A thread that waits for a prompt which waits too has nothing to wait for at the
+// daemon's end: the next start goes on with both.
+func TestFault_21_34_a_thread_that_waits_does_not_hold_up_the_end(t *testing.T) {
+	c := newChat(t)
+	c.say("C1", "$ touch ready; until [ -e go ]; do sleep 0.01; done; echo done")
+	eventually(t, "the parent", exists(filepath.Join(c.dir(), "ready")))
+	root := c.say("C1", "later")
+	c.reply(root, "and?")
+	eventually(t, "the thread", func() bool { return c.awaiting(root) })
+	hurry, cancel := context.WithCancel(leisure)
+	t.Cleanup(cancel)
+	done := ends(c.rt, hurry, time.Hour)
+	eventually(t, "the end", func() bool {
+		_, err := c.rt.Create(ctx(t), runtime.Address{Platform: "local", ConversationID: "new"})
+		return errors.Is(err, fs.Again)
+	})
+	if err := os.WriteFile(filepath.Join(c.dir(), "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := ended(t, done); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "answers", c.bus.Answers("C1"), []string{"done"})
+	c = c.restart()
+	c.answers("C1", 3)
+	if c.parent(root) == "" {
+		t.Error("the thread does not go on from its root")
+	}
 }

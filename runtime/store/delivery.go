@@ -69,12 +69,14 @@ func (db *DB) arrive(ctx context.Context, m wire.InMessage, name, cwd string, p 
 	return a, err
 }
 
+const tieRecord = `UPDATE record SET prompt = ? WHERE seq = (SELECT max(seq) FROM record WHERE ts = ? AND ts != '' AND change = '')
+	RETURNING seq`
+
 // record adds the record of m to the log, unless it is there, and ties it to the
 // prompt that m has become.
 func (a *Arrival) record(ctx context.Context, tx *sql.Tx, m wire.InMessage, there bool, at time.Time) (err error) {
 	if there {
-		err = tx.QueryRowContext(ctx, `UPDATE record SET prompt = ? WHERE seq = (SELECT max(seq) FROM record WHERE ts = ? AND change = '')
-			RETURNING seq`, a.Prompt.ID, m.TS).Scan(&a.Prompt.record)
+		err = tx.QueryRowContext(ctx, tieRecord, a.Prompt.ID, m.TS).Scan(&a.Prompt.record)
 	} else {
 		a.Record = recordOf(m)
 		a.Record.Session = a.Session.Name

@@ -49,11 +49,9 @@ func (db *DB) Unheard(ctx context.Context, s Session, now time.Time) (u Unheard,
 	if s.leaf == 0 {
 		q.after = 0
 	}
-	// A prompt that waits is heard when it runs, and so is what was said after it.
-	err = db.sql.QueryRowContext(ctx, `SELECT
-		coalesce((SELECT min(record) FROM prompt WHERE session = ?1 AND state = 'queued' AND record > 0), (SELECT max(seq) + 1 FROM record), 1),
-		max(?2, coalesce((SELECT seq FROM record WHERE time < ?3 ORDER BY time DESC, seq DESC LIMIT 1), 0))`,
-		s.ID, q.after, q.since).Scan(&q.before, &q.from)
+	// A prompt that waits is heard when it runs, and so is what was said after it. What
+	// is too old is passed over; a clock that was wrong takes nothing else along.
+	err = db.sql.QueryRowContext(ctx, heardBounds, s.ID, q.after, q.since).Scan(&q.before, &q.from)
 	if err != nil {
 		return u, err
 	}
@@ -86,6 +84,15 @@ type hearing struct {
 	before, since int64
 }
 
+// heardBounds selects the record before which a session (?1) hears what was said
+// after what it has heard (?2) and in its window (?3), and the last one that it does
+// not hear.
+const heardBounds = `SELECT
+	coalesce((SELECT min(record) FROM prompt WHERE session = ?1 AND state = 'queued' AND record > 0), (SELECT max(seq) + 1 FROM record), 1),
+	max(?2, min(
+		coalesce((SELECT seq FROM record WHERE time < ?3 ORDER BY time DESC, seq DESC LIMIT 1), 0),
+		coalesce((SELECT seq - 1 FROM record WHERE time >= ?3 ORDER BY time, seq LIMIT 1), (SELECT max(seq) FROM record), 0)))`
+
 // heardQuery selects what a session is to hear: of what is said in a place (?1)
 // after what it has heard (?2) and in its window (?3 to ?4, ?5), the versions that
 // count, unless they are of what it was refused, are its own (?6) or came to it
@@ -96,7 +103,8 @@ const heardQuery = `
 			e.seq <= ?2 OR EXISTS (SELECT 1 FROM prompt p WHERE p.id = e.prompt AND p.session = ?6 AND p.began != 0))) END AS first
 	FROM record r
 	WHERE %s AND r.voice != 0 AND r.seq > ?3 AND r.seq < ?4 AND r.time >= ?5
-	AND NOT EXISTS (SELECT 1 FROM record d WHERE d.ts = r.ts AND d.ts != '' AND d.seq > r.seq AND d.change != '')
+	AND NOT EXISTS (SELECT 1 FROM record d WHERE d.ts = r.ts AND d.ts != '' AND d.change != ''
+		AND d.seq > CASE r.change WHEN '' THEN 0 ELSE r.seq END) -- a change may come before what it changes
 	AND NOT (r.change != '' AND EXISTS (SELECT 1 FROM record o WHERE o.ts = r.ts AND o.ts != '' AND o.prompt != 0 AND o.voice = 0))
 	AND NOT EXISTS (SELECT 1 FROM prompt p WHERE p.id = r.prompt AND (
 		p.session = ?6 AND p.began != 0 AND ?7

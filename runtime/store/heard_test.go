@@ -123,22 +123,44 @@ func TestUnheard_a_thread_has_its_root_whatever_the_window(t *testing.T) {
 	}
 }
 
+// What is done for each message or thread goes by an index from the place where it
+// stands, however long the log is.
+func TestFault_21_18_nothing_looks_through_the_log_for_a_message(t *testing.T) {
+	db, _ := newStore(t)
+	for _, query := range []string{tieRecord, heardRoot, heardBounds} {
+		for _, step := range plan(t, db, query, 1, 1, 1, 1) {
+			if strings.Contains(query, "ts = ?") && step == "SEARCH record" || strings.HasPrefix(step, "SCAN record") {
+				t.Errorf("%s: %s", query, step)
+			}
+		}
+	}
+}
+
+// plan is how SQLite does a query.
+func plan(t *testing.T, db *DB, query string, args ...any) (steps []string) {
+	t.Helper()
+	rows, err := db.sql.Query(`EXPLAIN QUERY PLAN `+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
 // What has been heard is never read again, however long the log is: each part of
 // the query goes by an index from the place where the session stands.
 func TestFault_21_18_nothing_reads_the_whole_log(t *testing.T) {
 	db, _ := newStore(t)
 	for _, where := range []string{`r.thread = ?1`, `r.ts = ?1 AND r.ts != '' AND r.thread != ?1`} {
-		rows, err := db.sql.Query(`EXPLAIN QUERY PLAN `+fmt.Sprintf(heardQuery, where), "", 0, 0, 0, 0, 0, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id, parent, unused int
-			var step string
-			if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
-				t.Fatal(err)
-			}
+		for _, step := range plan(t, db, fmt.Sprintf(heardQuery, where), "", 0, 0, 0, 0, 0, 0, 0) {
 			if strings.HasPrefix(step, "SCAN") || strings.HasPrefix(step, "SEARCH r ") && !strings.Contains(step, "seq>?") || strings.Contains(step, "TEMP B-TREE") {
 				t.Errorf("%s: %s", where, step)
 			}
@@ -288,5 +310,32 @@ func TestUnheard_an_overtaken_prompt_that_fails_is_not_lost(t *testing.T) {
 	accept(KindPrompt, "next")
 	if texts, _ := hears(t, db, "main", time.Now()); !slices.Equal(texts, []string{"slow"}) {
 		t.Errorf("it hears %q", texts)
+	}
+}
+
+// A platform may deliver a change before the message that it changes. The old text is
+// not told then either.
+func TestUnheard_a_message_that_comes_after_its_change_is_not_told(t *testing.T) {
+	db, _ := newStore(t)
+	overhear(t, db, func(int) time.Time { return time.Now() },
+		wire.InMessage{TS: "1", Text: "the key is ***", Change: wire.Edited},
+		wire.InMessage{TS: "1", Text: "the key is hunter2"})
+	if texts, _ := hears(t, db, "main", time.Now()); !slices.Equal(texts, []string{"the key is ***"}) {
+		t.Errorf("it hears %q", texts)
+	}
+}
+
+// A clock that was wrong for a while hides nothing that was said at other times.
+func TestUnheard_outlives_a_clock_that_was_wrong(t *testing.T) {
+	now := time.Now()
+	for _, wrong := range []time.Time{time.Unix(0, 0), now.Add(-time.Hour), now.Add(2 * HeardAge)} {
+		db, _ := newStore(t)
+		times := []time.Time{now.Add(-time.Minute), wrong, now}
+		overhear(t, db, func(n int) time.Time { return times[n] }, numbered(0, 3)...)
+		texts, _ := hears(t, db, "main", now)
+		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "1" })
+		if !slices.Equal(texts, []string{"0", "2"}) {
+			t.Errorf("%v: it hears %q", wrong, texts)
+		}
 	}
 }

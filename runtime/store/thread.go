@@ -51,11 +51,12 @@ func (db *DB) Descend(ctx context.Context, session int64, p Prompt, now time.Tim
 			return err
 		}
 		suffix, _ := wire.SessionSuffix(s.Name)
-		_, err = tx.ExecContext(ctx, `UPDATE session SET heard = (SELECT max(seq) FROM record WHERE ts = ? AND prompt = ?), changed = ? WHERE id = ?`,
-			suffix, p.ID, now.UnixMilli(), s.ID)
+		_, err = tx.ExecContext(ctx, heardRoot, suffix, p.ID, now.UnixMilli(), s.ID)
 		return err
 	})
 }
+
+const heardRoot = `UPDATE session SET heard = (SELECT max(seq) FROM record WHERE ts = ? AND ts != '' AND prompt = ?), changed = ? WHERE id = ?`
 
 // setParent writes into the header of a session that has no entries what it comes
 // from.
