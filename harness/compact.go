@@ -97,7 +97,7 @@ func (l *loop) compact(ctx context.Context, reason string) error {
 		summary, reply, err := l.summarize(ctx, l.history[:cut], try)
 		if err == nil && summary != "" {
 			c.Keep, c.Details, c.Paid = len(l.history)-cut, touchedBy(l.history[:cut]).details(l.fileRoom()), bill(reply)
-			c.Summary = withFiles(summary+tornRequest(l.history, cut), c.Details)
+			c.Summary = withFiles(summary+putBack(l.history, cut)+tornRequest(l.history, cut), c.Details)
 			if n := roughTokens(len(c.Summary)); n <= room && n < estimateAll(l.history[:cut]) {
 				return l.replace(ctx, reason, c)
 			}

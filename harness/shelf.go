@@ -2,6 +2,7 @@ package harness
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -35,25 +36,34 @@ type loaded struct {
 	Loaded []string `json:"loaded"`
 }
 
-// taken are the tools that a history has taken from the shelf: those that
-// tool_search found and those that were called, in the order of their names. The
-// history alone decides, so that a run after a restart sees the same.
-func (s *shelf) taken(history []wire.Message) []ToolSpec {
+// foundBy are the names of the tools that a message loads.
+func foundBy(m wire.Message) []string {
+	var found loaded
+	if m.Role != wire.ToolResult || m.ToolName != searchName || m.IsError || json.Unmarshal(m.Details, &found) != nil {
+		return nil
+	}
+	return found.Loaded
+}
+
+// takenBy are the names that a history has taken from the shelf: those that
+// tool_search found and those that were called, deferred or not.
+func takenBy(history []wire.Message) map[string]bool {
 	names := map[string]bool{}
 	for _, m := range history {
 		for _, c := range m.Calls() {
 			names[c.Name] = true
 		}
-		if m.Role != wire.ToolResult || m.ToolName != searchName || m.IsError {
-			continue
-		}
-		var found loaded
-		if json.Unmarshal(m.Details, &found) == nil {
-			for _, name := range found.Loaded {
-				names[name] = true
-			}
+		for _, name := range foundBy(m) {
+			names[name] = true
 		}
 	}
+	return names
+}
+
+// taken are the tools that a history has taken, in the order of their names. The
+// history alone decides, so that a run after a restart sees the same.
+func (s *shelf) taken(history []wire.Message) []ToolSpec {
+	names := takenBy(history)
 	var list []ToolSpec
 	for _, t := range s.tools {
 		if names[t.Name] {
@@ -61,6 +71,25 @@ func (s *shelf) taken(history []wire.Message) []ToolSpec {
 		}
 	}
 	return list
+}
+
+// putBack tells of the tools that a cut puts back on the shelf, as an addition to
+// the summary: the model would go on to call them without their schemas.
+func putBack(msgs []wire.Message, cut int) string {
+	kept := takenBy(msgs[cut:])
+	gone := map[string]bool{}
+	for _, m := range msgs[:cut] {
+		for _, name := range foundBy(m) {
+			if !kept[name] {
+				gone[name] = true
+			}
+		}
+	}
+	if len(gone) == 0 {
+		return ""
+	}
+	names := slices.Sorted(maps.Keys(gone))
+	return "\n\n## Tools to load again\n\nWith " + searchName + ", by name, before a call: " + strings.Join(names[:min(len(names), searchMost)], ", ")
 }
 
 // unshelve makes the specs those that the history calls for.

@@ -167,3 +167,30 @@ func TestToolSearch_loadedToolsCountInTheWindow(t *testing.T) {
 		t.Errorf("%+v after %d calls", e, len(b.script.requests))
 	}
 }
+
+// A compaction that takes away the result of a search tells the model so, unless
+// the tool was used in what is kept.
+func TestToolSearch_aCompactionTellsOfTheToolsThatItPutsBack(t *testing.T) {
+	tools := []Tool{shelved("x", "used", "alpha"), shelved("x", "other", "alpha")}
+	b := newBench(tools,
+		says(call("1", "tool_search", `{"query":"alpha"}`)), says(text("done")),
+		says(text("## Goal\nthe goal")), says(call("2", "mcp__x__used", `{}`)), says(text("done")))
+	b.Do(context.Background())
+	b.journal.msgs = append(b.journal.msgs, exchanges(90)...)
+	b.Prompt = user("again")
+	if e := b.Do(context.Background()); e.Outcome != wire.OK {
+		t.Fatalf("%+v", e)
+	}
+	after := b.script.requests[3]
+	if got := sent(after); slices.Contains(got, "mcp__x__used") {
+		t.Errorf("it is loaded still: %v", got)
+	}
+	summary, _ := wire.SummaryOf(after.Messages[0])
+	if want := "tool_search, by name, before a call: mcp__x__other, mcp__x__used"; !strings.Contains(summary, want) {
+		t.Errorf("no %q in %s", want, summary)
+	}
+	msgs := append(slices.Clone(b.journal.msgs[:4]), wire.Message{Role: wire.Assistant, Content: []wire.Part{call("3", "mcp__x__used", `{}`)}})
+	if got := putBack(msgs, 4); strings.Contains(got, "used") {
+		t.Errorf("of a tool that is used: %s", got)
+	}
+}

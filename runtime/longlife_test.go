@@ -48,10 +48,7 @@ func (l *life) problem(format string, args ...any) {
 	}
 }
 
-var (
-	imageData = regexp.MustCompile(`[A-Za-z0-9+/]{1000,}={0,2}`)
-	asking    = regexp.MustCompile(`turn (\d+)`)
-)
+var imageData = regexp.MustCompile(`[A-Za-z0-9+/]{1000,}={0,2}`)
 
 // tokens is what a request takes of the window. The models' own count is less
 // kind than a rough one.

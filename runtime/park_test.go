@@ -82,7 +82,7 @@ func TestFault_Q4_no_prompt_is_parked_for_what_another_did(t *testing.T) {
 		<-making
 		l.age(runtime.Address{Platform: "local", ConversationID: name})
 	}
-	rt = l.start() // nobody knows yet whose fault it is
+	l.start() // nobody knows yet whose fault it is
 	for range names {
 		<-making
 	}

@@ -146,14 +146,12 @@ func ParseLine(w Where, line string) (Line, error) {
 	if !ok {
 		return Line{}, unknownVerb(w, name)
 	}
-	args := []string{}
+	var args []string
+	var err error
 	if verb.Text {
 		args = textFields(rest, verb.Max)
-	} else {
-		var err error
-		if args, err = fields(rest); err != nil {
-			return Line{}, fmt.Errorf("%s: %w", name, err)
-		}
+	} else if args, err = fields(rest); err != nil {
+		return Line{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(args) < verb.Min || len(args) > verb.Max {
 		return Line{}, fmt.Errorf("usage: %s", strings.TrimSpace(name+" "+verb.Usage))

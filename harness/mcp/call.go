@@ -13,6 +13,9 @@ import (
 	"mikan/harness"
 )
 
+// maxReport is how long a report of progress is at most.
+const maxReport = 1 << 10
+
 // runner calls a tool of the server.
 func (s *server) runner(name string, c harness.Computer) func(context.Context, json.RawMessage, func(string)) (harness.Result, error) {
 	return func(ctx context.Context, args json.RawMessage, progress func(string)) (harness.Result, error) {
@@ -36,12 +39,14 @@ func (s *server) call(ctx context.Context, name string, args json.RawMessage, pr
 	if err != nil {
 		return nil, err
 	}
-	token, forget := l.expect(func(text string) { progress(s.secrets.hideIn(text)) })
+	token, forget := l.expect(func(text string) { progress(clip(s.secrets.hideIn(text), maxReport)) })
 	defer forget()
 	limited, cancel := context.WithTimeout(ctx, s.opt.Call)
 	defer cancel()
-	r, err := l.session.CallTool(limited, &sdk.CallToolParams{
-		Name: name, Arguments: args, Meta: sdk.Meta{"progressToken": token},
+	r, err := unharmed(func() (*sdk.CallToolResult, error) {
+		return l.session.CallTool(limited, &sdk.CallToolParams{
+			Name: name, Arguments: args, Meta: sdk.Meta{"progressToken": token},
+		})
 	})
 	switch {
 	case err == nil:

@@ -6,7 +6,8 @@
 // own, and one that is dead, slow or silent keeps nobody waiting for longer than
 // [Options.Wait]: a run goes on with the tools of those that are there. A server
 // that has ended is started again when it is next wanted, after a time that grows
-// with each failure. [Set.Close] returns when every process of the set is gone.
+// with each failure. [Set.Close] returns when every process of the set is gone, but
+// for those that have left their group (setsid), which nobody finds again.
 //
 // The servers are the operator's choice, but what they send is hostile: every
 // size has a bound, a schema is written anew with what all providers take, names

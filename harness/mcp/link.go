@@ -48,7 +48,8 @@ func (l *link) begin(ctx context.Context, old bool) (err error) {
 	if old {
 		opts.ProtocolVersion = oldProtocol
 	}
-	if l.session, err = l.client.Connect(ctx, l, opts); err != nil {
+	l.session, err = unharmed(func() (*sdk.ClientSession, error) { return l.client.Connect(ctx, l, opts) })
+	if err != nil {
 		return err
 	}
 	l.waiting.Go(func() {
@@ -56,6 +57,17 @@ func (l *link) begin(ctx context.Context, old bool) (err error) {
 		_ = l.session.Wait()
 	})
 	return nil
+}
+
+// unharmed is f, which reads an answer of the server, or an error if the answer is
+// such that the protocol's library panics.
+func unharmed[T any](f func() (T, error)) (t T, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("its answer cannot be read: %v", v)
+		}
+	}()
+	return f()
 }
 
 // close ends the connection and returns when nothing is left of it. cancel ends
@@ -74,7 +86,7 @@ func (l *link) close(cancel func()) {
 
 // said is the end of what a process that is of no more use wrote to its standard
 // error.
-func (l *link) said() string {
+func (l *link) said(s secrets) string {
 	if l.process == nil {
 		return ""
 	}
@@ -83,7 +95,7 @@ func (l *link) said() string {
 	case <-l.process.gone: // and all it wrote was read
 	case <-time.After(closeGrace):
 	}
-	lines := strings.Split(strings.TrimSpace(l.process.stderr.String()), "\n")
+	lines := strings.Split(strings.TrimSpace(l.process.stderr.without(s)), "\n")
 	last := strings.TrimSpace(strings.Join(lines[max(0, len(lines)-3):], " "))
 	if last == "" {
 		return ""
@@ -113,10 +125,7 @@ func (l *link) expect(progress func(string)) (token string, forget func()) {
 	}
 }
 
-const (
-	reportEvery = 250 * time.Millisecond
-	maxReport   = 1 << 10
-)
+const reportEvery = 250 * time.Millisecond
 
 // spaced is progress without the reports that come too soon after another.
 func spaced(progress func(string)) func(string) {
@@ -145,6 +154,6 @@ func (l *link) report(p *sdk.ProgressNotificationParams) {
 	defer l.mu.Unlock()
 	token, _ := p.ProgressToken.(string)
 	if progress := l.reports[token]; progress != nil {
-		progress(clip(strings.ToValidUTF8(text, "\uFFFD"), maxReport))
+		progress(strings.ToValidUTF8(text, "\uFFFD"))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,6 +30,8 @@ type process struct {
 	lines  *bufio.Reader
 	stderr *tail
 	junk   int // bytes that were no message, since the last one
+	pace   pace
+	unread atomic.Int32 // answers that are being written
 
 	writing chan struct{} // held while a message is written
 	quit    chan struct{} // closed by Close

@@ -14,8 +14,9 @@ import (
 
 const (
 	outputDir = "mcp-output" // below .mikan
-	maxImages = 8            // of a result that the model sees
+	maxImages = 8            // of a result that are looked at, for the model to see
 	maxFiles  = 32           // of a result that are kept
+	maxLabel  = 256          // bytes of the name of an image
 )
 
 // keeper makes a server's result into one that the model can be shown.
@@ -26,7 +27,7 @@ type keeper struct {
 
 	texts  []string
 	images []wire.Part
-	shown  int
+	tried  int // images
 	files  int
 }
 
@@ -47,9 +48,18 @@ func (k *keeper) add(r *sdk.CallToolResult) {
 		}
 	}
 	if len(k.texts) == 0 && r.StructuredContent != nil {
-		text, _ := json.MarshalIndent(r.StructuredContent, "", "  ") // it came as JSON
-		k.say("%s", text)
+		k.say("%s", readable(r.StructuredContent))
 	}
+}
+
+// readable is a value as JSON for a reader, with <, > and & as they are.
+func readable(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	_ = e.Encode(v) // it came as JSON
+	return b.String()
 }
 
 func (k *keeper) say(format string, args ...any) {
@@ -69,14 +79,16 @@ func (k *keeper) resource(r *sdk.ResourceContents) {
 }
 
 // image shows an image, or keeps it in a file if a provider would not take it.
+// Those that turn out to be none count too: to find out takes time.
 func (k *keeper) image(name, mime string, data []byte) {
-	parts, err := harness.Picture(k.ctx, name, data)
-	if err != nil || k.shown == maxImages {
-		k.file(name, mime, data)
-		return
+	if k.tried++; k.tried <= maxImages {
+		name := clip(k.secrets.hideIn(name), maxLabel)
+		if parts, err := harness.Picture(k.ctx, name, data); err == nil {
+			k.images = append(k.images, parts...)
+			return
+		}
 	}
-	k.shown++
-	k.images = append(k.images, parts...)
+	k.file(name, mime, data)
 }
 
 // extensions are those that files of some sorts have.

@@ -58,7 +58,7 @@ var (
 func fitSchema(schema any) (json.RawMessage, bool) {
 	top, _ := schema.(map[string]any)
 	fit := fitObject(top, 0)
-	properties := flatten(fit, fit, 0)
+	properties := flattener{top: fit, seen: map[string]bool{}}.flatten(fit, 0)
 	for _, choice := range []string{"anyOf", "oneOf", "allOf", "not", "enum", "const", "$ref"} {
 		delete(fit, choice)
 	}
@@ -67,9 +67,15 @@ func fitSchema(schema any) (json.RawMessage, bool) {
 	return text, err == nil && len(text) <= maxSchema
 }
 
-// flatten gathers the properties of a schema and of those that it is made of or
-// is a choice between.
-func flatten(schema, top map[string]any, depth int) map[string]any {
+// flattener gathers the properties of a schema and of those that it is made of or
+// is a choice between. One that is named is looked at once: a few that name each
+// other many times would else take for ever.
+type flattener struct {
+	top  map[string]any
+	seen map[string]bool // by reference
+}
+
+func (f flattener) flatten(schema map[string]any, depth int) map[string]any {
 	all := map[string]any{}
 	if depth > maxSchemaDepth {
 		return all
@@ -79,21 +85,29 @@ func flatten(schema, top map[string]any, depth int) map[string]any {
 		list, _ := schema[key].([]any)
 		parts = append(parts, list...)
 	}
-	ref, _ := schema["$ref"].(string)
-	for _, key := range []string{"$defs", "definitions"} {
-		named, _ := top[key].(map[string]any)
-		if name, ok := strings.CutPrefix(ref, "#/"+key+"/"); ok {
-			parts = append(parts, named[name])
-		}
+	if ref, _ := schema["$ref"].(string); !f.seen[ref] {
+		f.seen[ref] = true
+		parts = append(parts, f.named(ref))
 	}
 	for _, part := range parts {
 		if sub, ok := part.(map[string]any); ok {
-			maps.Copy(all, flatten(sub, top, depth+1))
+			maps.Copy(all, f.flatten(sub, depth+1))
 		}
 	}
 	own, _ := schema["properties"].(map[string]any)
 	maps.Copy(all, own)
 	return all
+}
+
+// named is what a reference names, nil if that is not there.
+func (f flattener) named(ref string) any {
+	for _, key := range []string{"$defs", "definitions"} {
+		named, _ := f.top[key].(map[string]any)
+		if name, ok := strings.CutPrefix(ref, "#/"+key+"/"); ok {
+			return named[name]
+		}
+	}
+	return nil
 }
 
 // fitObject is a schema without what is not fit.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"net/url"
 	"regexp"
@@ -19,7 +20,10 @@ type secrets struct {
 // A shorter value is no secret, and hiding it would hide everything else.
 const (
 	shortValue = 4
-	shortWord  = 8 // of a value, such as Bearer
+	shortWord  = 8 // of a value, such as Bearer, or of a header, such as true
+	// A part of a path that is as long and has a digit is a key: some services
+	// give each user a URL of their own.
+	longSegment = 16
 )
 
 func secretsOf(c Config) secrets {
@@ -31,11 +35,22 @@ func secretsOf(c Config) secrets {
 		}
 	}
 	for name, value := range c.Headers {
-		plain.add(name, value)
+		all.add(name, value)
+		if len(value) >= shortWord || secretName.MatchString(name) {
+			plain.add(name, value)
+		}
 	}
 	if u, err := url.Parse(c.URL); err == nil {
-		password, _ := u.User.Password()
+		password, two := u.User.Password()
 		plain.add("url", password)
+		if !two {
+			plain.add("url", u.User.Username())
+		}
+		for _, segment := range strings.Split(u.EscapedPath(), "/") {
+			if len(segment) >= longSegment && strings.ContainsAny(segment, "0123456789") {
+				plain.add("url", segment)
+			}
+		}
 		plain.add("url", u.RawQuery)
 		for _, list := range u.Query() {
 			for _, value := range list {
@@ -56,13 +71,22 @@ type values map[string]string
 
 func (v values) add(name, value string) {
 	if len(value) >= shortValue {
-		v[value] = name
+		v[value], v[inJSON(value)] = name, name
 	}
 	for _, word := range strings.Fields(value) {
 		if len(word) >= shortWord {
-			v[word] = name
+			v[word], v[inJSON(word)] = name, name
 		}
 	}
+}
+
+// inJSON is a value as it stands in a JSON text.
+func inJSON(value string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value) // a text can be encoded
+	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }
 
 // replacer puts names in the place of values, the longest first.

@@ -152,22 +152,22 @@ var errStart = errors.New("it did not start")
 // serve starts the server and returns when it has ended, with the reason.
 func (s *server) serve(ctx context.Context) error {
 	s.change(func() { s.state, s.begun = Starting, time.Now() })
-	life, cancel := context.WithCancel(ctx)
-	defer cancel()
-	l, err := s.dial(life)
+	life, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	l, err := s.dial(life, giveUp)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errStart, err)
 	}
-	defer l.close(cancel)
+	defer l.close(func() { giveUp(errLeft) })
 	start, done := context.WithTimeout(life, s.opt.Start)
 	defer done()
 	if err := l.begin(start, s.old); err != nil {
 		s.old = s.old != (start.Err() != nil) // some ignore what they do not know
-		return fmt.Errorf("%w: %w%s", errStart, s.silent(start, err), l.said())
+		return fmt.Errorf("%w: %w%s", errStart, s.silent(start, err), l.said(s.secrets))
 	}
 	found, notes, err := s.list(start, l.session)
 	if err != nil {
-		return fmt.Errorf("%w: list its tools: %w%s", errStart, s.silent(start, err), l.said())
+		return fmt.Errorf("%w: list its tools: %w%s", errStart, s.silent(start, err), l.said(s.secrets))
 	}
 	s.change(func() { s.state, s.why, s.link, s.tools, s.notes = Connected, "", l, found, notes })
 	return s.stay(life, l)
@@ -189,9 +189,9 @@ func (s *server) stay(ctx context.Context, l *link) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-l.ended:
-			return fmt.Errorf("it ended%s", l.said())
+			return fmt.Errorf("it ended%s", l.said(s.secrets))
 		case <-l.changed:
 		}
 		limited, cancel := context.WithTimeout(ctx, s.opt.Start)
@@ -201,16 +201,16 @@ func (s *server) stay(ctx context.Context, l *link) error {
 			s.change(func() { s.tools, s.notes = found, notes })
 		}
 		if !sleep(ctx, relistEvery) {
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 }
 
 // dial makes the way to the server.
-func (s *server) dial(life context.Context) (*link, error) {
+func (s *server) dial(life context.Context, giveUp context.CancelCauseFunc) (*link, error) {
 	l := &link{ended: make(chan struct{}), changed: make(chan struct{}, 1), reports: map[string]func(string){}}
 	if s.URL != "" {
-		l.transport, l.release = newWeb(life, s.Config)
+		l.transport, l.release = newWeb(life, giveUp, s.Config)
 	} else {
 		p, err := startProcess(s.Config)
 		if err != nil {

@@ -42,8 +42,11 @@ var roles = map[string]func(){
 	"dies":     func() { fmt.Fprintln(os.Stderr, "cannot go on: "+os.Getenv("API_TOKEN")); os.Exit(3) },
 	"stubborn": stubborn,
 	"stray":    stray,
-	"crowd":    func() { crowd(false) },
-	"old":      func() { crowd(true) },
+	"crowd":    func() { byHand(false, wrongTools) },
+	"old":      func() { byHand(true, wrongTools) },
+	"asker":    asker,
+	"odd":      odd,
+	"bulky":    func() { byHand(false, bulkyTools) },
 }
 
 // noise prints what is no message, for ever.
@@ -166,11 +169,11 @@ var dot = func() []byte {
 	return b.Bytes()
 }()
 
-// crowd is a server, written by hand, whose list of tools is all wrong and has no
-// end. It may ignore what it does not know.
-func crowd(ignore bool) {
-	in := bufio.NewScanner(os.Stdin)
-	for in.Scan() {
+// byHand is a server that lists its tools as page says, and that ends when there
+// are no more. It may ignore what it does not know.
+func byHand(ignore bool, page func(n int) (tools string, more bool)) {
+	in, more := bufio.NewScanner(os.Stdin), true
+	for more && in.Scan() {
 		var m struct {
 			ID     json.RawMessage
 			Method string
@@ -182,9 +185,13 @@ func crowd(ignore bool) {
 		answer := `"error":{"code":-32601,"message":"method not found"}`
 		switch m.Method {
 		case "initialize":
-			answer = `"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"crowd","version":"1"},"capabilities":{"tools":{}}}`
+			answer = `"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"hand","version":"1"},"capabilities":{"tools":{}}}`
 		case "tools/list":
-			answer = `"result":{"nextCursor":"` + m.Params.Cursor + `x","tools":[` + wrongTools(len(m.Params.Cursor)) + `]}`
+			var tools, next string
+			if tools, more = page(len(m.Params.Cursor)); more {
+				next = m.Params.Cursor + "x"
+			}
+			answer = `"result":{"nextCursor":"` + next + `","tools":[` + tools + `]}`
 		}
 		if ignore && strings.HasPrefix(answer, `"error"`) {
 			continue
@@ -193,7 +200,56 @@ func crowd(ignore bool) {
 	}
 }
 
-func wrongTools(page int) string {
+// bulkyTools are tools with names of megabytes.
+func bulkyTools(page int) (tools string, more bool) {
+	return fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"}},{"name":"%d%s","inputSchema":{"type":"object"}}`, page, page, strings.Repeat("n", 4<<20)), true
+}
+
+// odd is a server that answers each method with what the variable of its name, or
+// ASK for what it asks unasked, says.
+func odd() {
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(in.Bytes(), &m) != nil || m.ID == nil || m.Method == "" {
+			continue
+		}
+		answer := os.Getenv(m.Method)
+		if answer == "" {
+			answer = map[string]string{
+				"initialize": `"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"odd","version":"1"},"capabilities":{"tools":{}}}`,
+				"tools/list": `"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`,
+				"tools/call": `"result":{"content":[{"type":"text","text":"fine"}]}`,
+			}[m.Method]
+		}
+		if answer == "" {
+			answer = `"error":{"code":-32601,"message":"method not found"}`
+		}
+		if m.Method == "tools/call" {
+			fmt.Println(os.Getenv("ASK"))
+		}
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, answer)
+	}
+}
+
+// asker is a server that asks without end, once it has listed its tools, and does
+// not listen.
+func asker() {
+	byHand(false, func(int) (string, bool) { return `{"name":"t","inputSchema":{"type":"object"}}`, false })
+	out := bufio.NewWriterSize(os.Stdout, 64<<10)
+	for i := 0; ; i++ {
+		if _, err := fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i); err != nil {
+			return
+		}
+	}
+}
+
+// wrongTools are all wrong and have no end.
+func wrongTools(page int) (tools string, more bool) {
 	list := []string{
 		`{"name":"same","inputSchema":{"type":"object"}}`,
 		`{"name":"huge","inputSchema":{"type":"object","description":"` + strings.Repeat("h", 100_000) + `"}}`,
@@ -204,7 +260,7 @@ func wrongTools(page int) string {
 	for i := range 50 {
 		list = append(list, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"}}`, page*50+i))
 	}
-	return strings.Join(list, ",")
+	return strings.Join(list, ","), true
 }
 
 // patience is how long a test waits for what must happen.

@@ -18,6 +18,8 @@ import (
 // message, such as the greeting of a program that logs to its standard output.
 const maxJunk = 1 << 20
 
+var errDeaf = errors.New("it asks and does not take the answers")
+
 // stdio is the transport of a server that is a process.
 type stdio struct{ *process }
 
@@ -42,6 +44,9 @@ func (s stdio) Read(context.Context) (jsonrpc.Message, error) {
 		if len(line) > 0 && line[0] == '{' {
 			if m, err := jsonrpc.DecodeMessage(line); err == nil {
 				s.junk = 0
+				if _, unasked := m.(*jsonrpc.Request); unasked {
+					s.pace.wait(1, s.quit)
+				}
 				return m, nil
 			}
 		}
@@ -54,8 +59,17 @@ func (s stdio) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write sends a message.
+// Write sends a message. A server that asks and does not read the answers is of
+// no use any more.
 func (s stdio) Write(ctx context.Context, m jsonrpc.Message) error {
+	if _, answer := m.(*jsonrpc.Response); answer {
+		defer s.unread.Add(-1)
+		if s.unread.Add(1) > maxUnread {
+			fmt.Fprintf(s.stderr, "\n[%v]", errDeaf)
+			_ = s.Close()
+			return errDeaf
+		}
+	}
 	data, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)

@@ -4,10 +4,11 @@ import (
 	"sync"
 )
 
-// maxTail is how much of a server's standard error is kept.
+// maxTail is how much of a server's standard error is of use.
 const maxTail = 4 << 10
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of what is written to it, twice as much as is of use: where
+// it was cut a secret may begin that nobody can know any more.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte
@@ -17,16 +18,17 @@ type tail struct {
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept = append(t.kept, b[max(0, len(b)-maxTail):]...)
-	if over := len(t.kept) - maxTail; over > 0 {
+	t.kept = append(t.kept, b[max(0, len(b)-2*maxTail):]...)
+	if over := len(t.kept) - 2*maxTail; over > 0 {
 		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}
 	return len(b), nil
 }
 
-// String is what was kept.
-func (t *tail) String() string {
+// without is the end of what was written, without the secrets.
+func (t *tail) without(s secrets) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.kept)
+	text := s.all.Replace(string(t.kept))
+	return text[max(0, len(text)-maxTail):]
 }

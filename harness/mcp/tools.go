@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -17,9 +18,10 @@ type tool struct {
 }
 
 const (
-	maxPages       = 200     // of a listing
-	maxDescription = 4 << 10 // bytes
-	maxNotes       = 5       // of a listing
+	maxPages       = 200            // of a listing
+	maxListing     = 2 * maxMessage // bytes of all its pages
+	maxDescription = 4 << 10        // bytes
+	maxNotes       = 5              // of a listing
 )
 
 // list asks the server for its tools, and says what is wrong with some.
@@ -27,13 +29,14 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession) (list []t
 	c := catalogue{server: s.Name, secrets: s.secrets, names: map[string]bool{}}
 	params := &sdk.ListToolsParams{}
 	for range maxPages {
-		page, err := session.ListTools(ctx, params)
+		page, err := unharmed(func() (*sdk.ListToolsResult, error) { return session.ListTools(ctx, params) })
 		if err != nil && !offersTools(session) {
 			return nil, nil, nil
 		}
 		if err != nil {
 			return nil, nil, err
 		}
+		c.weigh(page)
 		c.add(page.Tools)
 		if page.NextCursor == "" || c.full {
 			break
@@ -56,7 +59,17 @@ type catalogue struct {
 	names   map[string]bool
 	tools   []tool
 	notes   []string
+	bytes   int // of the pages
 	full    bool
+}
+
+// weigh sees to it that the pages do not fill the memory.
+func (c *catalogue) weigh(page *sdk.ListToolsResult) {
+	text, _ := json.Marshal(page) // it came as JSON
+	if c.bytes += len(text); c.bytes > maxListing {
+		c.full = true
+		c.note("its list of tools has more than %d bytes; the rest is left out", maxListing)
+	}
 }
 
 func (c *catalogue) add(list []*sdk.Tool) {
@@ -77,7 +90,7 @@ func (c *catalogue) add(list []*sdk.Tool) {
 			continue
 		}
 		c.names[name] = true
-		c.tools = append(c.tools, tool{t.Name, harness.ToolSpec{Name: name, Description: c.secrets.hideIn(describe(t)), Schema: schema}})
+		c.tools = append(c.tools, tool{t.Name, harness.ToolSpec{Name: name, Description: clip(c.secrets.hideIn(describe(t)), maxDescription), Schema: schema}})
 	}
 }
 
@@ -92,7 +105,7 @@ func (c *catalogue) note(format string, args ...any) {
 func describe(t *sdk.Tool) string {
 	for _, text := range []string{t.Description, t.Title, t.Name} {
 		if text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")); text != "" {
-			return clip(text, maxDescription)
+			return text
 		}
 	}
 	return "A tool."

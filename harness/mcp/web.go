@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,13 +22,15 @@ const (
 	partTime = 500 * time.Millisecond
 	// maxHops is how many redirections are followed.
 	maxHops = 5
+	// maxWaiting is how many messages may wait for the server to begin an answer.
+	maxWaiting = 256
 )
 
 // newWeb is the transport of a server that speaks streamable HTTP. All its
-// requests end with life; release lets go of idle connections.
-func newWeb(life context.Context, c Config) (t sdk.Transport, release func()) {
+// requests end with life, which giveUp ends; release lets go of idle connections.
+func newWeb(life context.Context, giveUp context.CancelCauseFunc, c Config) (t sdk.Transport, release func()) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
-	client := &http.Client{Transport: &web{life, base, c.Headers}, CheckRedirect: stay}
+	client := &http.Client{Transport: &web{life: life, giveUp: giveUp, base: base, headers: c.Headers}, CheckRedirect: stay}
 	return &sdk.StreamableClientTransport{Endpoint: c.URL, MaxEventSize: maxMessage, HTTPClient: client}, base.CloseIdleConnections
 }
 
@@ -37,7 +40,7 @@ func stay(to *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
 	case to.URL.Scheme != from.Scheme || to.URL.Host != from.Host:
-		return fmt.Errorf("the server sends us on to %s; name that in the settings if it is right", to.URL.Host)
+		return fmt.Errorf("the server sends us on to %s://%s; name that in the settings if it is right", to.URL.Scheme, to.URL.Host)
 	case len(via) > maxHops:
 		return errors.New("the server sends us on and on")
 	}
@@ -47,8 +50,10 @@ func stay(to *http.Request, via []*http.Request) error {
 // web makes the requests to one server.
 type web struct {
 	life    context.Context
+	giveUp  context.CancelCauseFunc // ends life
 	base    http.RoundTripper
 	headers map[string]string
+	waiting atomic.Int32 // messages that the server has not begun to answer
 }
 
 var (
@@ -58,6 +63,15 @@ var (
 
 // RoundTrip makes one request, with the headers of the settings.
 func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost {
+		defer w.waiting.Add(-1)
+		if w.waiting.Add(1) > maxWaiting {
+			w.giveUp(errDeaf)
+		}
+	}
+	if err := context.Cause(w.life); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(w.life, func() { cancel(errLeft) })
 	end := func() { stop(); cancel(nil) }
@@ -77,7 +91,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	resp.Body = &body{resp.Body, room(resp), end}
+	resp.Body = &body{ReadCloser: resp.Body, room: room(resp), done: ctx.Done(), end: end}
 	return resp, nil
 }
 
@@ -102,17 +116,23 @@ func room(r *http.Response) int {
 	return maxMessage
 }
 
-// body is an answer with a bound; its request ends when it is closed.
+// body is an answer with a bound, or a stream of events that come at a bearable
+// pace. Its request ends when it is closed.
 type body struct {
 	io.ReadCloser
-	room int
-	end  func()
+	room   int
+	events events
+	pace   pace
+	done   <-chan struct{}
+	end    func()
 }
 
 // Read fails when the answer is too long.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.room >= 0 {
+	if b.room < 0 {
+		b.pace.wait(b.events.in(p[:n]), b.done)
+	} else {
 		if b.room -= n; b.room < 0 {
 			return 0, fmt.Errorf("the server's answer has more than %d bytes", maxMessage)
 		}
