@@ -18,6 +18,7 @@ type Document struct {
 
 const (
 	maxDocuments = 128       // files of one directory
+	maxEntries   = 1024      // of it that are looked at
 	maxDocument  = 256 << 10 // bytes of one
 )
 
@@ -43,7 +44,7 @@ func Documents(root, dir string) (docs []Document, notes []string) {
 		return nil, notes
 	}
 	if more {
-		note(fmt.Errorf("more than %d files; the rest is left out", maxDocuments))
+		note(errors.New("too many files; some are left out"))
 	}
 	for _, name := range names {
 		d, err := readDocument(r, dir, name)
@@ -57,7 +58,7 @@ func Documents(root, dir string) (docs []Document, notes []string) {
 }
 
 // documentNames returns the first of the regular files *.md, sorted, and whether
-// there are more.
+// there are more, or may be.
 func documentNames(root *os.Root, dir string) (names []string, more bool, err error) {
 	info, err := root.Lstat(dir)
 	if err != nil {
@@ -71,7 +72,7 @@ func documentNames(root *os.Root, dir string) (names []string, more bool, err er
 		return nil, false, err
 	}
 	defer f.Close()
-	entries, err := f.ReadDir(8 * maxDocuments)
+	entries, err := f.ReadDir(maxEntries)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, false, err
 	}
@@ -82,7 +83,7 @@ func documentNames(root *os.Root, dir string) (names []string, more bool, err er
 	}
 	slices.Sort(names)
 	n := min(len(names), maxDocuments)
-	return names[:n], n < len(names), nil
+	return names[:n], n < len(names) || len(entries) == maxEntries, nil
 }
 
 func readDocument(root *os.Root, dir, name string) (Document, error) {

@@ -3,6 +3,8 @@ package harness
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,6 +48,31 @@ func TestDocuments(t *testing.T) {
 	fatal(t, os.Symlink("agents", filepath.Join(dir, "elsewhere")))
 	if docs, notes := Documents(dir, "elsewhere"); docs != nil || len(notes) != 1 || !strings.Contains(notes[0], "a symbolic link") {
 		t.Errorf("of a link: %v %v", docs, notes)
+	}
+}
+
+func TestDocumentsAmongTooManyFiles(t *testing.T) {
+	dir := t.TempDir()
+	for i := range maxEntries {
+		fatal(t, os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), nil, 0o600))
+	}
+	if _, notes := Documents(dir, "."); len(notes) != 1 || !strings.Contains(notes[0], "some are left out") {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
+// A value of very many lines costs what it is long, not its square.
+func TestFrontmatterOfManyLines(t *testing.T) {
+	text := []byte("---\ndescription: a\n" + strings.Repeat(" b\n", maxDocument/4) + "---\n")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fields, err := frontmatter(text)
+	runtime.ReadMemStats(&after)
+	if err != nil || len(fields["description"]) != 1+2*maxDocument/4 {
+		t.Errorf("%d bytes, %v", len(fields["description"]), err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 64*maxDocument {
+		t.Errorf("%d bytes were allocated for a file of %d", used, len(text))
 	}
 }
 

@@ -16,7 +16,7 @@ func frontmatter(data []byte) (map[string]string, error) {
 	if strings.TrimRight(first, " \t\r") != "---" {
 		return nil, errors.New("the file does not begin with a frontmatter (---)")
 	}
-	raw := map[string]string{}
+	raw := map[string][]string{} // the lines of each value
 	key := ""
 	for {
 		line, more, ok := strings.Cut(rest, "\n")
@@ -28,13 +28,14 @@ func frontmatter(data []byte) (map[string]string, error) {
 			return nil, errors.New("the frontmatter does not end (---)")
 		case line == "" || line[0] == '#':
 		case line[0] == ' ' || line[0] == '\t':
-			raw[key] += " " + strings.TrimSpace(line)
+			raw[key] = append(raw[key], strings.TrimSpace(line))
 		case isKey:
 			key = strings.Trim(k, " \t'\"")
-			raw[key] = strings.TrimSpace(v)
-			if v = raw[key]; v != "" && (v[0] == '>' || v[0] == '|') {
-				raw[key] = v[:1] // how the lines are to be joined, and why, does not matter
+			v = strings.TrimSpace(v)
+			if v != "" && (v[0] == '>' || v[0] == '|') {
+				v = v[:1] // how the lines are to be joined, and why, does not matter
 			}
+			raw[key] = []string{v}
 		default:
 			key = ""
 		}
@@ -43,10 +44,10 @@ func frontmatter(data []byte) (map[string]string, error) {
 }
 
 // values takes the YAML marks off the values in raw.
-func values(raw map[string]string) map[string]string {
+func values(raw map[string][]string) map[string]string {
 	out := map[string]string{}
-	for k, v := range raw {
-		out[k] = strings.Join(strings.Fields(scalar(v)), " ")
+	for k, lines := range raw {
+		out[k] = strings.Join(strings.Fields(scalar(strings.Join(lines, " "))), " ")
 	}
 	return out
 }

@@ -71,6 +71,7 @@ func (l *loop) hookStart(ctx context.Context) error {
 
 // use runs a tool call between its hooks.
 func (l *loop) use(ctx context.Context, t Tool, c wire.Part, progress func(string)) wire.Message {
+	c.Arguments = named(t.Schema, c.Arguments)
 	asked := c
 	if l.Hooks.Call != nil {
 		if err := l.Hooks.Call(ctx, &asked); err != nil {

@@ -143,7 +143,7 @@ func (s *Session) suspend(base context.Context, p store.Prompt, t *telling, end 
 
 // resume settles the run of a task that the end of the daemon interrupted, and
 // has the task go on. It reports false, and does nothing, for one that is to be
-// closed: it was resumed too often, or began too long ago.
+// closed.
 func (c *Conversation) resume(ctx context.Context, db *store.DB, p store.Prompt, set store.Settlement) (bool, error) {
 	resumed, err := db.ResumeTask(ctx, p, set, resumeNote, time.Now())
 	if resumed {

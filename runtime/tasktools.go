@@ -79,7 +79,7 @@ func (s *Session) taskStatus() harness.Tool {
 			if err != nil {
 				return harness.Result{}, err
 			}
-			text, err := json.Marshal(map[string]any{"tasks": list})
+			text, err := wire.PlainJSON(map[string]any{"tasks": list})
 			return textResult(string(text)), err
 		},
 	}

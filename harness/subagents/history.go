@@ -1,6 +1,7 @@
 package subagents
 
 import (
+	"slices"
 	"strings"
 
 	"mikan/wire"
@@ -31,13 +32,26 @@ func normalized(msgs []wire.Message, turns int) string {
 			continue
 		}
 		who := map[string]string{wire.User: "User", wire.Assistant: "Agent"}[m.Role]
-		text := strings.TrimSpace(m.PlainText())
+		text := strings.TrimSpace(spoken(m))
 		if who == "" || text == "" {
 			continue
 		}
 		b.WriteString(who + ": " + clip(text, maxTurnText) + "\n\n")
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// spoken is what a message says: of a person's the last text, before which stand
+// the notes that go with it.
+func spoken(m wire.Message) string {
+	if m.Role == wire.User {
+		for _, p := range slices.Backward(m.Content) {
+			if p.Type == wire.Text {
+				return p.Text
+			}
+		}
+	}
+	return m.PlainText()
 }
 
 // summaryIn is the latest summary in a history.

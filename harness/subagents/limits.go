@@ -13,11 +13,15 @@ const (
 	maxEdges        = 16
 	maxDepth        = 4   // nodes of the longest chain
 	maxProfile      = 64  // characters
+	maxTools        = 128 // of a profile
 	maxLabel        = 100 // characters
 	maxRecentTurns  = 8
 	recentTurns     = 3    // if not said
 	maxDependency   = 4000 // characters of a result that another task gets
-	maxOutputSchema = 64 << 10
+	maxOutputSchema = 16 << 10
+	maxSchemaDepth  = 64
+	maxPatterns     = 256      // bytes of all of a schema
+	maxOutput       = 64 << 10 // bytes of a final text that a schema is for
 )
 
 const (

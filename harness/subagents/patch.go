@@ -107,10 +107,15 @@ func tools(value string) ([]string, error) {
 		return list, nil
 	}
 	for name := range strings.SplitSeq(value, ",") {
-		if name = strings.TrimSpace(name); !nameFormat.MatchString(name) {
+		switch name = strings.TrimSpace(name); {
+		case !nameFormat.MatchString(name):
 			return nil, fmt.Errorf("%.80q is not a tool's name; want a list with commas, or none", name)
+		case slices.Contains(list, name): // no provider takes a tool twice
+		case len(list) == maxTools:
+			return nil, fmt.Errorf("more than %d tools, the limit", maxTools)
+		default:
+			list = append(list, name)
 		}
-		list = append(list, name)
 	}
 	return list, nil
 }

@@ -44,7 +44,7 @@ func TestFilesPatchProfilesFieldByField(t *testing.T) {
 	list, notes := Load([]harness.Document{
 		document("worker", "", "max_turns", "5", "model", "anthropic/x", "thinking", "low"),
 		document("summarizer", "Be short.", "tools", "none", "description", "sums up", "max_cost_usd", "0"),
-		document("editor", "You edit.", "tools", "read, edit", "name", "editor", "max_tokens", "7", "max_duration_ms", "1500", "max_cost_usd", "0.5"),
+		document("editor", "You edit.", "tools", "read, edit,read", "name", "editor", "max_tokens", "7", "max_duration_ms", "1500", "max_cost_usd", "0.5"),
 	})
 	if len(notes) > 0 || len(list) != len(Builtin())+1 {
 		t.Fatal(notes, names(list))
@@ -65,6 +65,14 @@ func TestFilesPatchProfilesFieldByField(t *testing.T) {
 	}
 }
 
+func toolList(n int) string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprint("tool", i))
+	}
+	return strings.Join(names, ",")
+}
+
 func TestABadFileIsSkippedWithANote(t *testing.T) {
 	for _, tt := range []struct {
 		doc  harness.Document
@@ -75,6 +83,7 @@ func TestABadFileIsSkippedWithANote(t *testing.T) {
 		{document("two words", "Go.", "tools", "none"), "the file's name is not"},
 		{document("worker", "", "tools", ""), "worker.md: tools: \"\" is not a tool's name"},
 		{document("worker", "", "tools", "read,,bash"), "is not a tool's name"},
+		{document("worker", "", "tools", toolList(maxTools+1)), "more than 128 tools, the limit"},
 		{document("worker", "", "max_turns", "0"), `max_turns: "0" is not a positive number`},
 		{document("worker", "", "max_tokens", "many"), "is not a positive number"},
 		{document("worker", "", "max_duration_ms", "99999999999"), "is not a positive number"},

@@ -38,7 +38,7 @@ type line struct {
 func newReporter(steps []step, tell func(string)) *reporter {
 	r := &reporter{tell: tell, lines: make([]line, len(steps))}
 	for i, s := range steps {
-		r.lines[i] = line{name: s.name(i), status: Pending}
+		r.lines[i] = line{name: oneLine(s.name(i), maxLabel), status: Pending}
 	}
 	return r
 }

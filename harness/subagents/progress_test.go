@@ -14,7 +14,7 @@ func TestProgressIsToldEveryTwoSeconds(t *testing.T) {
 		var told []string
 		var at []time.Duration
 		began := time.Now()
-		r := newReporter([]step{{label: "a"}, {id: "b"}, {profile: "worker"}}, func(s string) {
+		r := newReporter([]step{{label: "a\nb: completed"}, {id: "b"}, {profile: "worker"}}, func(s string) {
 			told, at = append(told, s), append(at, time.Since(began))
 		})
 		r.set(0, func(l *line) { l.status = Running })
@@ -32,11 +32,11 @@ func TestProgressIsToldEveryTwoSeconds(t *testing.T) {
 		if len(at) != 4 || at[0] != 0 || at[1] != 2*time.Second || at[2] != 4*time.Second || at[3] != 6*time.Second {
 			t.Fatalf("told at %v", at)
 		}
-		if told[0] != "a: running\nb: pending\nworker 3: pending\n" {
+		if told[0] != "a b: completed: running\nb: pending\nworker 3: pending\n" {
 			t.Errorf("%q", told[0])
 		}
 		lines := strings.Split(told[3], "\n")
-		if len([]rune(lines[0])) != len("a: running, ")+80 || len([]rune(lines[1])) != len("b: failed ()")+240 {
+		if len([]rune(lines[0])) != len("a b: completed: running, ")+80 || len([]rune(lines[1])) != len("b: failed ()")+240 {
 			t.Errorf("%q", told[3])
 		}
 	})

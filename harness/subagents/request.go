@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -79,7 +80,8 @@ func parse(args json.RawMessage) ([]step, error) {
 	if err := json.Unmarshal(args, &r); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return nil, fmt.Errorf("bad arguments: %s cannot be a JSON %s", wrong.Field, wrong.Value)
+			field := strings.ReplaceAll(wrong.Field, "assignment.", "") // no word of the model's
+			return nil, fmt.Errorf("bad arguments: %s cannot be a JSON %s", field, wrong.Value)
 		}
 		return nil, fmt.Errorf("bad arguments: %w", err)
 	}

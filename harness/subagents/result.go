@@ -2,6 +2,7 @@ package subagents
 
 import (
 	"encoding/json"
+	"unicode/utf8"
 
 	"mikan/wire"
 )
@@ -62,16 +63,17 @@ func shown(results []Result) ([]byte, error) {
 		if r.Output != nil {
 			r.Text = "" // it says the same
 		}
-		r.Text = clip(r.Text, maxShown/len(results))
-		if len(r.Output) > 4*maxShown/len(results) {
-			r.Output, r.Text = nil, clip(string(r.Output), maxShown/len(results))
+		most := maxShown / len(results)
+		if utf8.RuneCount(r.Output) > most {
+			r.Output, r.Text = nil, string(r.Output)
 		}
+		r.Text = clip(r.Text, most)
 		list[i] = r
 	}
 	if len(list) == 1 && list[0].ID == "" {
-		return json.Marshal(list[0])
+		return wire.PlainJSON(list[0])
 	}
-	return json.Marshal(map[string][]Result{"results": list})
+	return wire.PlainJSON(map[string][]Result{"results": list})
 }
 
 // clip is s, of at most n characters; what is cut off is said.

@@ -102,3 +102,45 @@ func TestLongResultsAreCutOffBetweenCharacters(t *testing.T) {
 		}
 	}
 }
+
+// What the parent gets of an output is bounded as a text is, and neither is
+// changed on the way to the model.
+func TestOutputsAreShownAsTheyAreUpToTheLimit(t *testing.T) {
+	const small = `{"html":"<b>&"}`
+	text, err := shown([]Result{{Status: Completed, Output: json.RawMessage(small), Text: small}})
+	if err != nil || !strings.HasSuffix(string(text), `"output":`+small+`}`) {
+		t.Errorf("%s %v", text, err)
+	}
+	big := json.RawMessage(`"` + strings.Repeat("x", maxShown) + `"`)
+	text, err = shown([]Result{{Status: Completed, Output: big}})
+	if err != nil || len(text) > maxShown+200 || !strings.HasSuffix(string(text), `xx [cut off]"}`) {
+		t.Errorf("%d bytes %v", len(text), err)
+	}
+}
+
+func TestAnOutputOverItsLimitIsNotChecked(t *testing.T) {
+	s, err := compile(json.RawMessage(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := output(s, `"`+strings.Repeat("x", maxOutput)+`"`); err == nil || !strings.Contains(err.Error(), "the limit is 65536") {
+		t.Error(err)
+	}
+}
+
+// Of a key that stands twice only what was checked counts, nothing of the first.
+func TestAKeyThatStandsTwiceHidesNoReference(t *testing.T) {
+	for _, text := range []string{
+		`{"not":{"$ref":"#"},"not":{}}`,
+		`{"allOf":[{"$ref":"#"}],"allOf":[{}]}`,
+		`{"properties":{"a":{"$ref":"#"}},"properties":{"b":{}}}`,
+	} {
+		s, err := compile(json.RawMessage(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := json.Marshal(s.Schema()); err != nil || strings.Contains(string(got), "$ref") {
+			t.Errorf("%s is read as %s %v", text, got, err)
+		}
+	}
+}

@@ -59,6 +59,17 @@ func TestASubagentSeesTheConversationOnlyIfItIsGivenIt(t *testing.T) {
 	}
 }
 
+// What goes with a person's message, such as what was said in the chat before, may
+// be much, and is not what the person has said.
+func TestASubagentSeesWhatAPersonSaidWithoutItsNotes(t *testing.T) {
+	got := normalized([]wire.Message{{Role: wire.User, Content: []wire.Part{
+		wire.TextPart(strings.Repeat("said in the chat\n", 1000)), wire.TextPart("[ann]: do it"), {Type: wire.Image},
+	}}}, 1)
+	if got != "User: [ann]: do it" {
+		t.Errorf("%.100q… of %d bytes", got, len(got))
+	}
+}
+
 func TestOutputSchema(t *testing.T) {
 	acts := map[string]act{}
 	for word, text := range map[string]string{

@@ -120,6 +120,11 @@ func enqueue(ctx context.Context, tx *sql.Tx, p Prompt) (Prompt, error) {
 	case n >= QueueLimit:
 		return p, ErrQueueFull
 	}
+	return insertPrompt(ctx, tx, p)
+}
+
+// insertPrompt adds a prompt to a queue, however full it is.
+func insertPrompt(ctx context.Context, tx *sql.Tx, p Prompt) (Prompt, error) {
 	p.State = Queued
 	res, err := tx.ExecContext(ctx, `INSERT INTO prompt(session, kind, actor, name, source, thread, reply, origin, text, state, accepted)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

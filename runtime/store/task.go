@@ -84,21 +84,23 @@ func insertTask(ctx context.Context, tx *sql.Tx, n NewTask, now time.Time) (Sess
 // ResumeTask settles the run of a task that the end of the daemon interrupted,
 // and gives the task another prompt, note, that runs next. The chat is told
 // nothing. It reports false, and does nothing, for a task that was resumed too
-// often or began too long ago.
+// often, began too long ago or is to start afresh.
 func (db *DB) ResumeTask(ctx context.Context, run Prompt, s Settlement, note string, now time.Time) (resumed bool, err error) {
 	err = inTx(ctx, db.sql, func(tx *sql.Tx) error {
 		var times, started int64
-		if err := tx.QueryRowContext(ctx, `SELECT resumed, started FROM task WHERE session = ?`, s.Session).Scan(&times, &started); err != nil {
+		var afresh bool
+		row := tx.QueryRowContext(ctx, `SELECT t.resumed, t.started, s.renew FROM task t JOIN session s ON s.id = t.session WHERE s.id = ?`, s.Session)
+		if err := row.Scan(&times, &started, &afresh); err != nil {
 			return err
 		}
-		if times >= resumeLimit || now.Sub(time.UnixMilli(started)) > resumeAge {
+		if afresh || times >= resumeLimit || now.Sub(time.UnixMilli(started)) > resumeAge {
 			return nil
 		}
 		if resumed, err = settleRun(ctx, tx, s, now); err != nil || !resumed {
 			return err
 		}
 		run.Kind, run.Text, run.Accepted = KindFollowup, note, now
-		if _, err := enqueue(ctx, tx, run); err != nil {
+		if _, err := insertPrompt(ctx, tx, run); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE task SET resumed = resumed + 1 WHERE session = ?`, s.Session)
@@ -112,13 +114,14 @@ type Task struct {
 	ID      int64
 	Title   string
 	Started time.Time
-	Prompt  Prompt // its newest
+	Prompt  Prompt // that it is at, or else its newest
 }
 
 // Tasks returns the newest tasks that are not archived, at most limit, the newest
 // first. With an id it returns that one, or none.
 func (db *DB) Tasks(ctx context.Context, id int64, limit int) ([]Task, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT t.id, s.title, t.started, (SELECT max(p.id) FROM prompt p WHERE p.session = s.id)
+	rows, err := db.sql.QueryContext(ctx, `SELECT t.id, s.title, t.started,
+			(SELECT p.id FROM prompt p WHERE p.session = s.id ORDER BY p.state = 'running' AND p.id = p.run DESC, p.id DESC LIMIT 1)
 		FROM task t JOIN session s ON s.id = t.session WHERE NOT s.archived AND (?1 = 0 OR t.id = ?1) ORDER BY t.id DESC LIMIT ?2`, id, limit)
 	if err != nil {
 		return nil, err

@@ -118,3 +118,48 @@ func TestATaskIsResumedTwiceAndWithinADay(t *testing.T) {
 		t.Error(fmt.Sprint(said, " records, want the acknowledgement alone "), err)
 	}
 }
+
+// A task stands as its run does, whatever has come in behind it.
+func TestATaskThatRunsIsNotSeenAsQueued(t *testing.T) {
+	db, main := newStore(t)
+	s, p := begun(t, db, Prompt{Session: main.ID, Actor: "local:ann"}, time.Now())
+	if _, _, err := db.Accept(t.Context(), Prompt{Session: s.ID, Kind: KindPrompt, Actor: "local:bob", Text: "and?", Accepted: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := db.Tasks(t.Context(), 1, 1); err != nil || len(list) != 1 || list[0].Prompt.ID != p.ID {
+		t.Errorf("%+v %v", list, err)
+	}
+}
+
+// However much waits in the queue of a task, a start goes on with it.
+func TestATaskIsResumedWithAFullQueue(t *testing.T) {
+	db, main := newStore(t)
+	now := time.Now()
+	s, p := begun(t, db, Prompt{Session: main.ID, Actor: "local:ann"}, now)
+	_, err := db.sql.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+		INSERT INTO prompt(session, kind, actor, name, text, state, accepted) SELECT ?2, 'prompt', 'local:bob', 'bob', 'and?', 'queued', 0 FROM n`, QueueLimit, s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resumed, err := db.ResumeTask(t.Context(), p, Settlement{Run: p.ID, Session: s.ID, Outcome: wire.Interrupted}, "go on", now)
+	if err != nil || !resumed {
+		t.Fatal(resumed, err)
+	}
+	if next, ok, _, err := db.Next(t.Context(), s.ID, now); err != nil || !ok || next.Text != "go on" {
+		t.Errorf("%+v %v", next, err)
+	}
+}
+
+// Who has had a task start afresh does not want it to go on: the next start would
+// only know that there was something.
+func TestATaskThatIsToStartAfreshIsNotResumed(t *testing.T) {
+	db, main := newStore(t)
+	s, p := begun(t, db, Prompt{Session: main.ID, Actor: "local:ann"}, time.Now())
+	if err := db.Renew(t.Context(), s.ID); err != nil {
+		t.Fatal(err)
+	}
+	resumed, err := db.ResumeTask(t.Context(), p, Settlement{Run: p.ID, Session: s.ID, Outcome: wire.Interrupted}, "go on", time.Now())
+	if err != nil || resumed {
+		t.Error(resumed, err)
+	}
+}
