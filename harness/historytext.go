@@ -107,6 +107,10 @@ func recordText(r wire.Record, query string) string {
 	return fmt.Sprintf("[%s] %s %s: %s", at, r.TS, who, excerptOf(text, query))
 }
 
+// maxWord is how many characters of a word are looked for: each costs a look at
+// the whole text.
+const maxWord = 64
+
 // excerptOf is s, or of a long one the beginning, or the part around the first
 // word of query. No character is torn.
 func excerptOf(s, query string) string {
@@ -115,6 +119,7 @@ func excerptOf(s, query string) string {
 	}
 	start := 0
 	if word, _, _ := strings.Cut(strings.TrimSpace(query), " "); word != "" {
+		word = string([]rune(word)[:min(maxWord, utf8.RuneCountInString(word))])
 		if i := foundAt(s, word); i > maxHistoryEntry/2 {
 			start = whole(s, i-maxHistoryEntry/4)
 		}

@@ -137,3 +137,15 @@ func TestHistory_keeps_its_limits(t *testing.T) {
 }
 
 const joinerText = string(joiner)
+
+// The work of an excerpt is bounded, however long the words of the query are.
+func TestExcerpt_looks_for_the_beginning_of_a_word(t *testing.T) {
+	s := strings.Repeat("a", 1<<20)
+	if got := excerptOf(s+"日本"+s, "日本"); !strings.Contains(got, "日本") {
+		t.Error("what was looked for is not shown")
+	}
+	if got := excerptOf(s+strings.Repeat("語", maxWord)+s, strings.Repeat("語", 50<<10)); !strings.Contains(got, "語") {
+		t.Error("the beginning of a word is not shown")
+	}
+	excerptOf(s, strings.Repeat("a", 50<<10)+"b")
+}

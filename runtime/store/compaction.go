@@ -49,9 +49,10 @@ func (db *DB) Compact(ctx context.Context, session int64, c Compaction, now time
 		if err := appendEntries(ctx, tx, session, now, []wire.Entry{e}); err != nil {
 			return err
 		}
-		// An idle session has nothing that is not settled: the summary is part of it.
-		_, err = tx.ExecContext(ctx, `UPDATE session SET memory = ?, settled = CASE settled WHEN ? THEN leaf ELSE settled END WHERE id = ?`,
-			c.Memory, s.leaf, session)
+		// An idle session has no message that is not settled: the summary is part of it.
+		_, err = tx.ExecContext(ctx, `UPDATE session SET memory = ?1, settled = CASE WHEN EXISTS (
+			SELECT 1 FROM entry e WHERE e.session = ?2 AND e.seq > settled AND substr(line, 1, ?3) = ?4) THEN settled ELSE leaf END WHERE id = ?2`,
+			c.Memory, session, len(messageLine), messageLine)
 		return err
 	})
 	return wire.SummaryMessage(e), err

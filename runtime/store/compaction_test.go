@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"mikan/wire"
 )
 
@@ -68,6 +70,34 @@ func TestFault_21_18_a_resume_reads_no_more_than_the_live_context(t *testing.T) 
 	}
 	if got, err := db.Messages(ctx, s.ID); err != nil || len(got) != 4 || got[3].PlainText() != "message 99" {
 		t.Fatalf("%+v %v", got, err)
+	}
+}
+
+// A label or a title after the last run does not keep a fork from having the
+// summary.
+func TestFork_of_a_labelled_session_has_the_summary(t *testing.T) {
+	ctx := context.Background()
+	db, s := newStore(t)
+	if err := db.Append(ctx, s.ID, []wire.Message{user("one"), user("two")}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, db, s.ID)
+	if err := db.LabelEntry(ctx, s.ID, entryID(1), "here", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Compact(ctx, s.ID, Compaction{Entry: wire.Entry{Summary: "sum"}, Keep: 1}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := db.Fork(ctx, s.Name, "", "side", "/office", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := db.Messages(ctx, s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := db.Messages(ctx, f.ID); err != nil || !cmp.Equal(got, want) {
+		t.Errorf("%v, %s", err, cmp.Diff(want, got))
 	}
 }
 

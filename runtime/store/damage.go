@@ -80,6 +80,9 @@ func inspect(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("open %s: %w", path, errIrregular)
+	}
 	if info.Size() == 0 {
 		return fmt.Errorf("%w: it is empty", errDamaged)
 	}
@@ -106,6 +109,8 @@ func inspect(ctx context.Context, path string) error {
 	}
 	return nil
 }
+
+var errIrregular = errors.New("it is not a regular file; put the history itself there")
 
 var errDamaged = errors.New("the database is damaged")
 

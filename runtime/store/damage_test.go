@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +45,48 @@ func written(t testing.TB) (path string, data []byte) {
 func useOnce(p *Pool, path string) error {
 	return p.Use(context.Background(), path, func(db *DB) error { _, err := db.Messages(context.Background(), 1); return err })
 }
+
+// What is no file is no damaged store: it stays, nothing waits for it, and the
+// error says what it is.
+func TestFault_B1_what_is_no_file_is_not_set_aside(t *testing.T) {
+	good, _ := written(t)
+	for name, put := range map[string]func(path string) error{
+		"link":      func(path string) error { return os.Symlink(good, path) },
+		"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+	} {
+		path := filepath.Join(t.TempDir(), "sessions.db")
+		if err := put(path); err != nil {
+			t.Fatal(err)
+		}
+		pool := NewPool(1)
+		defer pool.Close()
+		pool.Aside = func(u *Unusable) { t.Errorf("%s: set aside: %v", name, u) }
+		for _, err := range []error{useOnce(pool, path), second(Create(context.Background(), path))} {
+			if err == nil || !strings.Contains(err.Error(), "not a regular file") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// Who waits for a store that another opens can give up.
+func TestPool_nobody_waits_for_an_opener_longer_than_he_wants(t *testing.T) {
+	const path = "sessions.db"
+	pool := NewPool(4)
+	opening := &pooled{ready: make(chan struct{}), users: 1} // the opener
+	pool.open[path] = opening
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	if err := pool.Use(ctx, path, func(*DB) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if opening.users != 1 {
+		t.Fatalf("%d users", opening.users)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
 
 // Whatever has happened to a database, it is moved aside as it is, under a name
 // that the error gives; nothing appears in its place, also not after a restart,

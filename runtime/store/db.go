@@ -144,7 +144,8 @@ CREATE TABLE branch (                   -- where a session has started afresh
 	root    INTEGER NOT NULL,           -- the first entry of the branch
 	PRIMARY KEY (session, root)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO branch SELECT session, seq FROM entry WHERE json_extract(CAST(line AS TEXT), '$.customType') = 'mikan.reset';
+INSERT INTO branch SELECT session, seq FROM entry -- a line may be spoilt, or too deep for SQLite
+	WHERE CASE WHEN json_valid(CAST(line AS TEXT)) THEN CAST(line AS TEXT) ->> 'customType' = 'mikan.reset' END;
 
 -- What waits and what runs, among however many prompts that have settled.
 CREATE INDEX prompt_queued ON prompt(session, id) WHERE state = 'queued';
@@ -192,14 +193,15 @@ ALTER TABLE record  ADD COLUMN change TEXT NOT NULL DEFAULT '';
 ALTER TABLE record  ADD COLUMN prompt INTEGER NOT NULL DEFAULT 0; -- that it is, or answers
 UPDATE record SET
 	thread = coalesce(CAST(line AS TEXT) ->> 'threadTs', ''),
-	ts     = CAST(line AS TEXT) ->> 'ts',
+	ts     = coalesce(CAST(line AS TEXT) ->> 'ts', ''),
 	change = coalesce(CAST(line AS TEXT) ->> 'change', ''),
 	voice  = CASE
 		WHEN CAST(line AS TEXT) ->> 'error' IS NOT NULL OR ltrim(CAST(line AS TEXT) ->> 'text') LIKE '/%' THEN 0
 		WHEN CAST(line AS TEXT) ->> 'change' = 'deleted' THEN 1
 		WHEN trim(CAST(line AS TEXT) ->> 'text') = '' THEN 0
 		WHEN CAST(line AS TEXT) ->> 'user' = 'bot' THEN 2
-		ELSE 1 END;
+		ELSE 1 END
+	WHERE json_valid(CAST(line AS TEXT));
 UPDATE session SET heard = (SELECT coalesce(max(seq), 0) FROM record) WHERE leaf != 0;
 CREATE INDEX record_voice ON record(thread, seq) WHERE voice != 0;
 CREATE INDEX record_ts ON record(ts, seq) WHERE ts != '';
@@ -214,7 +216,11 @@ ALTER TABLE prompt ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0; -- of the daemo
 // Create opens the store at path, making it if it is not there. Where a damaged
 // one was set aside it makes none: that is an [*Unusable].
 func Create(ctx context.Context, path string) (*DB, error) {
-	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, os.ErrNotExist):
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("open %s: %w", path, errIrregular)
+	default:
 		return Open(ctx, path)
 	}
 	if err := missing(path, nil); err != nil {

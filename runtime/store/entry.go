@@ -140,6 +140,10 @@ func messageEntries(msgs []wire.Message) []wire.Entry {
 	return entries
 }
 
+// linesQuery gives the lines of a session (?2), its own, up to an offset (?3),
+// with offsets that are shifted (?1), from the shifted offset ?4 on.
+const linesQuery = `SELECT end + ?1, line FROM entry WHERE session = ?2 AND end <= ?3 AND end > ?4 - ?1 ORDER BY end`
+
 // ReadTranscript reads a session's transcript at an offset; 0 is its end.
 func (db *DB) ReadTranscript(ctx context.Context, session int64, p []byte, off int64) (int, error) {
 	s, err := sessionByID(ctx, db.sql, session)
@@ -154,10 +158,16 @@ func (db *DB) ReadTranscript(ctx context.Context, session int64, p []byte, off i
 	if err != nil {
 		return n, err
 	}
-	for _, part := range append(parts, segment{s.ID, 0, math.MaxInt64, s.base, 0}) {
-		m, err := db.readLines(ctx, p[n:], off+int64(n), `SELECT end + ?, line FROM entry
-			WHERE session = ? AND seq BETWEEN ? AND ? AND end + ? > ? ORDER BY end`,
-			part.shift, part.source, part.first, part.last, part.shift)
+	parts = append(parts, segment{source: s.ID, at: s.base})
+	for i, part := range parts {
+		to := int64(math.MaxInt64)
+		if i+1 < len(parts) {
+			to = parts[i+1].at
+		}
+		if off+int64(n) >= to {
+			continue
+		}
+		m, err := db.readLines(ctx, p[n:], off+int64(n), linesQuery, part.shift, part.source, to-part.shift)
 		n += m
 		if err != nil || n == len(p) {
 			return n, err

@@ -168,10 +168,8 @@ func lastReply(ctx context.Context, q querier, p segment, upTo int64, answered m
 			return false, m, err
 		}
 		var e wire.Entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			return false, m, err
-		}
-		switch {
+		switch err := json.Unmarshal(line, &e); {
+		case err != nil: // see unreadable
 		case e.Type != wire.EntryMessage || e.Message == nil:
 		case e.Message.Role == wire.Assistant:
 			return true, *e.Message, nil

@@ -40,8 +40,8 @@ func (db *DB) History(ctx context.Context, limit int, oldest, thread, key string
 		if err := rows.Scan(&line); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(line, &r); err != nil {
-			return nil, err
+		if json.Unmarshal(line, &r) != nil {
+			continue
 		}
 		if oldest != "" && r.TS == oldest {
 			break

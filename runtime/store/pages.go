@@ -4,8 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"math"
+
+	"mikan/wire"
 )
 
 // transcript is all of a session's transcript, of every branch.
@@ -77,7 +78,7 @@ func (db *DB) entryCount(ctx context.Context, p segment, most int) (n int, err e
 }
 
 func (db *DB) pastEntries(ctx context.Context, from string, args ...any) ([]PastEntry, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT s.name, e.line FROM `+from, args...)
+	rows, err := db.sql.QueryContext(ctx, `SELECT s.name, e.seq, e.line FROM `+from, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +86,16 @@ func (db *DB) pastEntries(ctx context.Context, from string, args ...any) ([]Past
 	var list []PastEntry
 	for rows.Next() {
 		var p PastEntry
+		var seq int64
 		var line sql.RawBytes
-		if err := rows.Scan(&p.Session, &line); err != nil {
+		if err := rows.Scan(&p.Session, &seq, &line); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(line, &p.Entry); err != nil {
-			return nil, fmt.Errorf("entry of %s: %w", p.Session, err)
+		if json.Unmarshal(line, &p.Entry) != nil {
+			m := unreadable(seq)
+			p.Entry = wire.Entry{Type: wire.EntryMessage, ID: entryID(seq), Message: &m}
 		}
+		p.dropImages()
 		list = append(list, p)
 	}
 	return list, rows.Err()

@@ -20,10 +20,22 @@ type Past struct {
 	Header wire.Header
 }
 
-// PastEntry is an entry with the name of the session that it was written in.
+// PastEntry is an entry with the name of the session that it was written in. It
+// has no image data.
 type PastEntry struct {
 	Session string
 	wire.Entry
+}
+
+// dropImages leaves the places of images, not what they show: a page of a hundred
+// would be gigabytes.
+func (p PastEntry) dropImages() {
+	if p.Message == nil {
+		return
+	}
+	for i := range p.Message.Content {
+		p.Message.Content[i].Data = ""
+	}
 }
 
 // PastSessions returns the sessions, archived ones too, that changed last.

@@ -97,8 +97,13 @@ func (p *Pool) get(ctx context.Context, path string) (*pooled, error) {
 		if e := p.open[path]; e != nil {
 			e.users++
 			p.mu.Unlock()
-			<-e.ready // the opener does not give up: see below
-			return e, nil
+			select {
+			case <-e.ready:
+				return e, nil
+			case <-ctx.Done(): // bringing a long history up to date takes its time
+				p.release(path, e)
+				return nil, ctx.Err()
+			}
 		}
 		if len(p.open) < p.limit {
 			e := &pooled{ready: make(chan struct{}), users: 1}

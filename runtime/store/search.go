@@ -73,8 +73,8 @@ func (db *DB) records(ctx context.Context, where string, args ...any) ([]wire.Re
 		if err := rows.Scan(&line); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(line, &r); err != nil {
-			return nil, err
+		if json.Unmarshal(line, &r) != nil {
+			r = wire.Record{Text: "(This record of the log cannot be read.)"}
 		}
 		list = append(list, r)
 	}

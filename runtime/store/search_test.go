@@ -115,6 +115,33 @@ func TestSearch_takes_nothing_for_syntax(t *testing.T) {
 	}
 }
 
+// Each word of a query costs a pass through the index, so that only some count,
+// and one that is there twice counts once.
+func TestSearch_bounds_what_a_query_costs(t *testing.T) {
+	if n := len(words(expression(strings.Repeat("的", 900)))); n != maxWords {
+		t.Errorf("a long phrase has %d words", n)
+	}
+	if got := expression(strings.Repeat("th ", 300)); got != `"th"*` {
+		t.Errorf("of one word there is %s", got)
+	}
+	var many strings.Builder
+	for i := range 300 {
+		fmt.Fprint(&many, i, " ")
+	}
+	if n := strings.Count(expression(many.String()), `"`) / 2; n != maxWords {
+		t.Errorf("of many words there are %d", n)
+	}
+}
+
+// What people take for one letter is found by either form.
+func TestSearch_folds_case(t *testing.T) {
+	for _, pair := range [][2]string{{"ΟΔΟΣ", "οδος"}, {"STRAẞE", "straße"}, {"İstanbul", "istanbul"}, {"ſo", "SO"}, {"ÀÉ", "àé"}, {"ＡＢ", "ab"}, {"K", "k"}} {
+		if a, b := words(pair[0]), words(pair[1]); !slices.Equal(a, b) {
+			t.Errorf("%q, %q", a, b)
+		}
+	}
+}
+
 func FuzzSearch(f *testing.F) {
 	db, s := newStore(f)
 	add(f, db, s.ID, "some words 言葉")
@@ -134,7 +161,7 @@ func TestSearch_knows_calls_and_both_ends_of_output(t *testing.T) {
 	msgs := []wire.Message{
 		{Role: wire.Assistant, Content: []wire.Part{
 			{Type: wire.Thinking, Thinking: "secretthought"},
-			{Type: wire.ToolCall, ID: "c1", Name: "bash", Arguments: json.RawMessage(`{"command":"grep \u65e5\u672c notes.txt","n":[4711]}`)},
+			{Type: wire.ToolCall, ID: "c1", Name: "bash", Arguments: json.RawMessage(`{"command":"grep \u65e5\u672c notes.txt","n":[4711,1700000000123]}`)},
 		}},
 		{Role: wire.ToolResult, ToolCallID: "c1", ToolName: "bash", Content: []wire.Part{wire.TextPart(long), {Type: wire.Image, Data: "aW1hZ2U="}}},
 	}
@@ -142,7 +169,7 @@ func TestSearch_knows_calls_and_both_ends_of_output(t *testing.T) {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]int{
-		"日本": 1, "notes.txt": 1, "4711": 1, "command": 0, "beginning": 1, "ERRORATTHEEND": 1, "error": 1, "ｂａｓｈ": 1,
+		"日本": 1, "notes.txt": 1, "4711": 1, "1700000000123": 1, "command": 0, "beginning": 1, "ERRORATTHEEND": 1, "error": 1, "ｂａｓｈ": 1,
 		"secretthought": 0, "aW1hZ2U": 0, "beginning errorattheend": 1, "grep beginning": 0,
 	} {
 		if hits, err := db.Search(ctx, query, 0, Page{Limit: 5}); err != nil || len(hits) != want {
@@ -219,6 +246,24 @@ func TestEntries_pages_of_a_transcript(t *testing.T) {
 	}
 }
 
+// A page holds no images in memory, only where they are.
+func TestEntries_leave_out_images(t *testing.T) {
+	ctx := context.Background()
+	db, s := newStore(t)
+	m := user("see")
+	m.Content = append(m.Content, wire.Part{Type: wire.Image, MimeType: "image/png", Data: "aW1hZ2U="})
+	if err := db.Append(ctx, s.ID, []wire.Message{m}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := db.Entries(ctx, s.ID, "", Page{Limit: 5})
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	if p := list[0].Message.Content[1]; p.Type != wire.Image || p.Data != "" {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestSessionCalled_by_name_and_id(t *testing.T) {
 	ctx := context.Background()
 	db, s := newStore(t)
@@ -271,6 +316,51 @@ func TestMigration_fills_the_index_and_finds_the_branches(t *testing.T) {
 	}
 	if msgs, err := db.Messages(ctx, f.ID); err != nil || len(msgs) != 1 || msgs[0].PlainText() != "歴史 before" {
 		t.Fatalf("the fork from the first branch: %v, %v", msgs, err)
+	}
+}
+
+// Lines that an earlier version wrote and SQLite cannot parse, spoilt or too deep
+// for it, keep nobody from his office.
+func TestMigration_takes_lines_that_cannot_be_parsed(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	old, err := create(ctx, path, migrations[:2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert := func(query string, args ...any) {
+		if _, err := old.Exec(query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert(`INSERT INTO session(id, name, header, base, size, leaf, changed) VALUES (1, 'main', CAST('{"type":"session","version":3,"id":"u"}' AS BLOB), 0, 0, 3, 0)`)
+	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
+	for i, line := range []string{
+		`{"type":"message","id":"00000001","parentId":null,"timestamp":"","message":{"role":"user","content":[{"type":"text","text":"before"}],"timestamp":1}}`,
+		`{"type":"message","id":"00000002","parentId":"00000001","timestamp":"","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"bash","arguments":` + deep + `}],"timestamp":1}}`,
+		`{"type":"message","id":"0000`,
+	} {
+		insert(`INSERT INTO entry(seq, session, end, line) VALUES (?, 1, ?, ?)`, i+1, (i+1)*20_000, []byte(line+"\n"))
+		insert(`INSERT INTO record(end, time, line) VALUES (?, 1, ?)`, i+1, []byte(line+"\n"))
+	}
+	old.Close()
+	db := openTest(t, path)
+	if msgs, err := db.Messages(ctx, 1); err != nil || len(msgs) != 3 {
+		t.Errorf("%d messages, %v", len(msgs), err)
+	}
+	for _, entry := range []string{"00000001", "00000002", "00000003"} {
+		if _, err := db.Fork(ctx, "main", entry, "at "+entry, "/office", time.Now()); err != nil {
+			t.Errorf("fork at %s: %v", entry, err)
+		}
+	}
+	if list, err := db.Entries(ctx, 1, "", Page{Limit: 9}); err != nil || len(list) != 3 || list[0].ID != "00000003" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if list, err := db.Records(ctx, "", Page{Limit: 9}); err != nil || len(list) != 3 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if list, err := db.History(ctx, 9, "", "", ""); err != nil {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
 

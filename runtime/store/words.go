@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,7 +53,7 @@ func fold(r rune) rune {
 	if 0xff01 <= r && r <= 0xff5e { // full width
 		r -= 0xff01 - '!'
 	}
-	return unicode.ToLower(r)
+	return unicode.ToLower(unicode.ToUpper(r)) // ς is σ, ſ is s
 }
 
 // alone reports whether r is a word by itself.
@@ -63,10 +64,11 @@ func alone(r rune) bool {
 	return r == 'ー' || unicode.In(r, unspaced...) || r != utf8.RuneError && unicode.Is(unicode.So, r)
 }
 
-// The most of a query that counts; what is beyond it finds more, not less.
+// The most of a query that counts; what is beyond it finds more, not less. The
+// index is read once for each word.
 const (
-	maxQuery   = 1000 // runes
-	maxPhrases = 32
+	maxQuery = 1000 // runes
+	maxWords = 64
 )
 
 // expression is a query of the index for what a person typed: all the parts
@@ -78,16 +80,20 @@ func expression(query string) string {
 		query = string(runes[:maxQuery])
 	}
 	var phrases []string
+	left := maxWords
 	for _, part := range strings.Fields(query) {
 		list := words(part)
-		if len(list) == 0 || len(phrases) == maxPhrases {
+		if list = list[:min(left, len(list))]; len(list) == 0 {
 			continue
 		}
 		phrase := `"` + strings.Join(list, " ") + `"`
 		if last := []rune(list[len(list)-1]); len(last) > 1 {
 			phrase += "*"
 		}
-		phrases = append(phrases, phrase)
+		if !slices.Contains(phrases, phrase) {
+			phrases = append(phrases, phrase)
+			left -= len(list)
+		}
 	}
 	return strings.Join(phrases, " AND ")
 }

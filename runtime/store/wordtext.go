@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
@@ -76,7 +77,9 @@ func literals(data json.RawMessage) string {
 		return ""
 	}
 	var v any
-	if json.Unmarshal(data, &v) != nil {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber() // a number is found as it is written
+	if d.Decode(&v) != nil {
 		return ""
 	}
 	var b strings.Builder
@@ -94,7 +97,7 @@ func collect(b *strings.Builder, v any) {
 		for _, x := range v {
 			collect(b, x)
 		}
-	case string, float64:
+	case string, json.Number:
 		fmt.Fprintln(b, v)
 	}
 }

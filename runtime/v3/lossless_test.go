@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,27 +22,35 @@ import (
 	"mikan/wire"
 )
 
-// The law of transcripts: whatever is said, forked from any entry, compacted,
-// labelled and started afresh, a reader of version 3 finds in the transcript
-// exactly the context that the store gives, in which each call has one result, in
-// order; and a fork says truly where it comes from.
+// The law of transcripts: whatever is said, aborted, forked from any entry,
+// compacted, labelled and started afresh, and wherever the daemon is killed, a
+// reader of version 3 finds in the transcript exactly the context that the store
+// gives, in which each call has one result, in order; a transcript only grows; and
+// a fork says truly where it comes from, and has all that led there.
 func TestInvariant_transcripts_are_lossless(t *testing.T) {
 	dir := memory(t)
+	made := filepath.Join(dir, "made")
+	db, err := store.Create(context.Background(), made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	fresh, err := os.ReadFile(made)
+	if err != nil {
+		t.Fatal(err)
+	}
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
-		h := &histories{T: rt, path: filepath.Join(dir, fmt.Sprint(n, ".db"))}
+		h := &histories{T: rt, path: filepath.Join(dir, fmt.Sprint(n)), read: map[string][]byte{}}
+		h.must(nil, os.WriteFile(h.path, fresh, 0o600))
 		h.open()
-		defer func() {
-			h.db.Close()
-			os.Remove(h.path)
-		}()
+		defer h.close()
 		h.must(h.db.CreateSession(h.ctx, "main", "/office", h.now))
 		h.names = []string{"main"}
 		rt.Repeat(map[string]func(*rapid.T){
 			"say": h.say, "work": h.work, "fork": h.fork, "compact": h.compact, "afresh": h.afresh,
-			"label": h.label, "crash": func(*rapid.T) { h.db.Close(); h.open() },
-			"": func(*rapid.T) {},
+			"label": h.label, "crash": h.crash, "stop": func(*rapid.T) { h.db.Close(); h.open() },
 		})
 		for _, name := range h.names {
 			h.check(name)
@@ -67,12 +76,13 @@ type histories struct {
 	now   time.Time
 	db    *store.DB
 	names []string
+	read  map[string][]byte // the transcripts when they were last read
 	calls int
 }
 
 func (h *histories) open() {
 	h.ctx, h.now = context.Background(), time.Now()
-	db, err := store.Create(h.ctx, h.path)
+	db, err := store.Open(h.ctx, h.path)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -84,6 +94,112 @@ func (h *histories) must(_ any, err error) {
 		h.Helper()
 		h.Fatal(err)
 	}
+}
+
+// close ends the use of the store, which is no longer needed.
+func (h *histories) close() {
+	h.db.Close()
+	for _, side := range []string{"", "-wal", "-shm"} {
+		os.Remove(h.path + side)
+	}
+}
+
+// crash kills the daemon in the middle of something, so that what it writes then
+// is on the disk in part.
+func (h *histories) crash(t *rapid.T) {
+	for _, name := range h.names {
+		h.grow(name)
+	}
+	path, before, read := h.path, h.logSize(), maps.Clone(h.read)
+	rapid.SampledFrom([]func(*rapid.T){h.say, h.work, h.fork, h.compact, h.afresh, h.label}).Draw(t, "what is cut short")(t)
+	if after := h.logSize(); path == h.path && before < after {
+		h.read = read
+		h.kill(rapid.Int64Range(before, after).Draw(t, "bytes on the disk"))
+	}
+}
+
+func (h *histories) logSize() int64 {
+	info, err := os.Stat(h.path + "-wal")
+	h.must(info, err)
+	return info.Size()
+}
+
+// kill goes on as a daemon does that finds what another has left: the database,
+// and so much of its write-ahead log.
+func (h *histories) kill(log int64) {
+	left := h.path + "'"
+	for _, side := range []string{"", "-wal"} {
+		data, err := os.ReadFile(h.path + side)
+		h.must(data, err)
+		if side != "" {
+			data = data[:log]
+		}
+		h.must(nil, os.WriteFile(left+side, data, 0o600))
+	}
+	h.close()
+	h.path = left
+	h.open()
+	list, err := h.db.Sessions(h.ctx)
+	h.must(list, err)
+	if len(list) < len(h.read) {
+		h.Fatalf("of %d sessions, %d are left", len(h.read), len(list))
+	}
+	h.names = nil
+	for _, s := range list {
+		h.names = append(h.names, s.Name)
+		h.end(s, "interrupted")
+		h.grow(s.Name)
+	}
+}
+
+// end gives the calls at the end of a session that have no result one.
+func (h *histories) end(s store.Session, why string) {
+	msgs, err := h.db.Messages(h.ctx, s.ID)
+	h.must(msgs, err)
+	h.must(nil, h.db.Append(h.ctx, s.ID, harness.Close(msgs, why), h.now))
+}
+
+// grow reads a transcript, in which all that was ever read must still stand, and
+// each entry comes after the one before it.
+func (h *histories) grow(name string) tree {
+	s, err := h.db.Session(h.ctx, name)
+	h.must(s, err)
+	data := h.transcript(s)
+	if !bytes.HasPrefix(data, h.read[name]) {
+		h.Fatalf("the transcript of %s was\n%s\nand is\n%s", name, h.read[name], data)
+	}
+	h.read[name] = data
+	up := tree{}
+	for line := range bytes.Lines(data) {
+		var e wire.Entry
+		h.must(e, json.Unmarshal(line, &e))
+		switch {
+		case e.Type == "session":
+		case e.ParentID == nil:
+			up[e.ID] = ""
+		case !up.has(*e.ParentID):
+			h.Fatalf("%s: %s comes after %s, which is not there", name, e.ID, *e.ParentID)
+		default:
+			up[e.ID] = *e.ParentID
+		}
+	}
+	return up
+}
+
+// tree has of each entry the one before it.
+type tree map[string]string
+
+func (t tree) has(id string) bool {
+	_, ok := t[id]
+	return ok
+}
+
+// path is what leads to an entry.
+func (t tree) path(id string) (ids []string) {
+	for ; id != ""; id = t[id] {
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // some draws one of the sessions.
@@ -127,8 +243,8 @@ func (h *histories) settle(s store.Session) {
 	h.must(h.db.Settle(h.ctx, store.Settlement{Run: p.ID, Session: s.ID, Outcome: wire.OK}, h.now))
 }
 
-// work is a batch of tool calls and its results, each in a commit of its own. A
-// crash may come before some of the results: those are made up afterwards.
+// work is a batch of tool calls and its results, each in a commit of its own. An
+// abort or a crash may come before some of the results: those are made up then.
 func (h *histories) work(t *rapid.T) {
 	s := h.some(t)
 	m := wire.Message{Role: wire.Assistant, Content: []wire.Part{part(t)}, StopReason: wire.StopToolUse}
@@ -144,44 +260,35 @@ func (h *histories) work(t *rapid.T) {
 	}
 	h.must(nil, h.db.Append(h.ctx, s.ID, []wire.Message{m}, h.now))
 	done := rapid.IntRange(0, len(results)).Draw(t, "done")
-	h.must(nil, h.db.Append(h.ctx, s.ID, results[:done], h.now))
-	if done == len(results) {
-		return
+	for _, r := range results[:done] {
+		h.must(nil, h.db.Append(h.ctx, s.ID, []wire.Message{r}, h.now))
 	}
-	h.db.Close()
-	h.open()
-	msgs, err := h.db.Messages(h.ctx, s.ID)
-	h.must(msgs, err)
-	h.must(nil, h.db.Append(h.ctx, s.ID, harness.Close(msgs, "interrupted"), h.now))
-}
-
-// entries are the ids of a transcript.
-func (h *histories) entries(s store.Session) (ids []string) {
-	for line := range bytes.Lines(h.transcript(s)) {
-		var e wire.Entry
-		h.must(e, json.Unmarshal(line, &e))
-		if e.Type != "session" {
-			ids = append(ids, e.ID)
-		}
+	switch {
+	case done == len(results):
+	case rapid.Bool().Draw(t, "aborted"):
+		h.end(s, "aborted")
+	default:
+		h.kill(h.logSize())
 	}
-	return ids
 }
 
 func (h *histories) transcript(s store.Session) (all []byte) {
 	buf := make([]byte, 7777)
-	for {
+	for int64(len(all)) < s.Size {
 		n, err := h.db.ReadTranscript(h.ctx, s.ID, buf, int64(len(all)))
 		h.must(n, err)
 		if n == 0 {
-			return all
+			h.Fatalf("%s ends after %d bytes of %d", s.Name, len(all), s.Size)
 		}
 		all = append(all, buf[:n]...)
 	}
+	return all
 }
 
 func (h *histories) fork(t *rapid.T) {
 	from := h.some(t)
-	entry := rapid.SampledFrom(append(h.entries(from), "")).Draw(t, "entry")
+	src := h.grow(from.Name)
+	entry := rapid.SampledFrom(append(slices.Sorted(maps.Keys(src)), "")).Draw(t, "entry")
 	name := fmt.Sprint("fork", len(h.names))
 	f, err := h.db.Fork(h.ctx, from.Name, entry, name, "/office", h.now)
 	h.must(f, err)
@@ -193,6 +300,9 @@ func (h *histories) fork(t *rapid.T) {
 	h.must(p, json.Unmarshal(list[own].Data, &p))
 	if p.Session != from.Name || entry != "" && (p.Entry != entry || list[own].ParentID == nil || *list[own].ParentID != entry) {
 		h.Fatalf("forked from %s at %q, it says %+v", from.Name, entry, p)
+	}
+	if got, want := h.grow(name).path(p.Entry), src.path(p.Entry); !slices.Equal(got, want) {
+		h.Fatalf("to %s leads %v, and in the fork %v", p.Entry, want, got)
 	}
 }
 
@@ -226,7 +336,7 @@ func (h *histories) afresh(t *rapid.T) {
 
 func (h *histories) label(t *rapid.T) {
 	s := h.some(t)
-	if ids := h.entries(s); len(ids) > 0 {
+	if ids := slices.Sorted(maps.Keys(h.grow(s.Name))); len(ids) > 0 {
 		h.must(nil, h.db.LabelEntry(h.ctx, s.ID, rapid.SampledFrom(ids).Draw(t, "entry"), rapid.String().Draw(t, "label"), h.now))
 	}
 	title := rapid.StringN(1, 9, -1).Draw(t, "title")
@@ -234,11 +344,12 @@ func (h *histories) label(t *rapid.T) {
 }
 
 func (h *histories) check(name string) {
+	h.grow(name)
 	s, err := h.db.Session(h.ctx, name)
 	h.must(s, err)
 	want, err := h.db.Messages(h.ctx, s.ID)
 	h.must(want, err)
-	read, err := v3.Read(bytes.NewReader(h.transcript(s)))
+	read, err := v3.Read(bytes.NewReader(h.read[name]))
 	h.must(read, err)
 	if diff := cmp.Diff(want, read.Context()); diff != "" {
 		h.Fatalf("%s: the store gives -, a reader finds +\n%s", name, diff)

@@ -45,7 +45,8 @@ func Read(r io.Reader) (*Session, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	var p parser
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
 			if p.torn != nil { // it was not the last one
 				return nil, p.torn
@@ -57,7 +58,7 @@ func Read(r io.Reader) (*Session, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("line %d: %w", n, err)
 	}
 	switch {
 	case p.s == nil && p.torn != nil:

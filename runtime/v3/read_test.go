@@ -1,13 +1,16 @@
 package v3
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -158,6 +161,10 @@ func TestFault_21_19_a_corrupt_session_file_is_an_error(t *testing.T) {
 		if _, err := Read(strings.NewReader(file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.90q: %v, want %s", file, err, want)
 		}
+	}
+	broken := io.MultiReader(strings.NewReader(header), iotest.ErrReader(bufio.ErrTooLong))
+	if _, err := Read(broken); !errors.Is(err, bufio.ErrTooLong) || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("a line that cannot be read: %v", err)
 	}
 	for _, file := range []string{"", "\n", " \r\n\n"} {
 		if _, err := Read(strings.NewReader(file)); !errors.Is(err, ErrEmpty) {

@@ -39,7 +39,7 @@ func (e *entry) see() (err error) {
 	default:
 		return fmt.Errorf("a message of the unknown role %.40q", m.Role)
 	}
-	e.message, e.seen = m, true
+	e.message, e.seen, e.Said = m, true, nil
 	return nil
 }
 
