@@ -31,8 +31,7 @@ func frontmatter(data []byte) (map[string]string, error) {
 			raw[key] = append(raw[key], strings.TrimSpace(line))
 		case isKey:
 			key = strings.Trim(k, " \t'\"")
-			v = strings.TrimSpace(v)
-			if v != "" && (v[0] == '>' || v[0] == '|') {
+			if v = strings.TrimSpace(v); v != "" && (v[0] == '>' || v[0] == '|') {
 				v = v[:1] // how the lines are to be joined, and why, does not matter
 			}
 			raw[key] = []string{v}
@@ -43,11 +42,12 @@ func frontmatter(data []byte) (map[string]string, error) {
 	}
 }
 
-// values takes the YAML marks off the values in raw.
+// values takes the YAML marks off the values in raw, and what no text has.
 func values(raw map[string][]string) map[string]string {
 	out := map[string]string{}
 	for k, lines := range raw {
-		out[k] = strings.Join(strings.Fields(scalar(strings.Join(lines, " "))), " ")
+		text := clean([]byte(scalar(strings.Join(lines, " "))))
+		out[k] = strings.Join(strings.Fields(text), " ")
 	}
 	return out
 }

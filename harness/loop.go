@@ -71,8 +71,9 @@ type loop struct {
 
 func newLoop(r *Run) *loop {
 	l := &loop{Run: r, tools: map[string]Tool{}, ids: map[string]bool{}, window: cmp.Or(r.Model.Window, unknownWindow)}
-	l.shelf = newShelf(r.Tools)
-	for _, t := range append(slices.Clip(r.Tools), l.shelf.search()...) {
+	tools := deferMany(r.Tools)
+	l.shelf = newShelf(tools)
+	for _, t := range append(slices.Clip(tools), l.shelf.search()...) {
 		l.tools[t.Name] = t
 		if !t.Deferred {
 			l.specs = append(l.specs, t.ToolSpec)

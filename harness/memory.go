@@ -24,7 +24,7 @@ func Memory(dir string) (text, note string) {
 	if err != nil {
 		return "", missingIsFine(err)
 	}
-	text = strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
+	text = strings.TrimSpace(clean(data))
 	if more {
 		note = fmt.Sprintf("MEMORY.md in %s is larger than %s; only its beginning is used", dir, size(maxMemory))
 		if end := strings.LastIndexByte(text, '\n'); end > 0 {

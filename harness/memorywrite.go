@@ -1,13 +1,18 @@
 package harness
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"path"
 )
 
 // memoryFile is what the notes of an office, and of all offices, are called.
 const memoryFile = "MEMORY.md"
+
+// maxBlank is how long a memory may be that holds nothing but white space.
+const maxBlank = 4 << 10
 
 // spare refuses to replace a memory that holds something as a whole. Several
 // runs may write it at the same time, sessions as well as subagents, and none
@@ -22,7 +27,7 @@ func spare(ctx context.Context, c Computer, name string) error {
 		return nil // there is none, or the write says itself what is wrong
 	}
 	defer f.Close()
-	if f.Size() == 0 {
+	if data, err := io.ReadAll(io.LimitReader(f, maxBlank+1)); err == nil && len(data) <= maxBlank && len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}
 	return fmt.Errorf("%s holds notes, and others may have added to them; write would lose those. Read it and change it with edit: "+

@@ -2,7 +2,6 @@ package harness
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -45,25 +44,53 @@ func foundBy(m wire.Message) []string {
 	return found.Loaded
 }
 
-// takenBy are the names that a history has taken from the shelf: those that
-// tool_search found and those that were called, deferred or not.
-func takenBy(history []wire.Message) map[string]bool {
-	names := map[string]bool{}
-	for _, m := range history {
+// Of how many tools a model is told at most: OpenAI's servers refuse a request
+// that has more than 128.
+const (
+	maxDirect = 96 // that are not deferred
+	maxTaken  = 31 // from the shelf; tool_search is one more
+)
+
+// deferMany returns tools with those of a namespace deferred if they are too many.
+func deferMany(tools []Tool) []Tool {
+	direct := 0
+	for _, t := range tools {
+		if !t.Deferred {
+			direct++
+		}
+	}
+	if direct <= maxDirect {
+		return tools
+	}
+	tools = slices.Clone(tools)
+	for i := range tools {
+		tools[i].Deferred = tools[i].Deferred || tools[i].Namespace.Name != ""
+	}
+	return tools
+}
+
+// wanted are the names of the tools that messages call or load, the newest first,
+// some of them often.
+func wanted(msgs []wire.Message) (names []string) {
+	for _, m := range slices.Backward(msgs) {
 		for _, c := range m.Calls() {
-			names[c.Name] = true
+			names = append(names, c.Name)
 		}
-		for _, name := range foundBy(m) {
-			names[name] = true
-		}
+		names = append(names, foundBy(m)...)
 	}
 	return names
 }
 
-// taken are the tools that a history has taken, in the order of their names. The
-// history alone decides, so that a run after a restart sees the same.
+// taken are the tools that a history has taken from the shelf: the newest of
+// those that tool_search found and those that were called, in the order of their
+// names. The history alone decides, so that a run after a restart sees the same.
 func (s *shelf) taken(history []wire.Message) []ToolSpec {
-	names := takenBy(history)
+	names := map[string]bool{}
+	for _, name := range wanted(history) {
+		if _, ok := s.byName[name]; ok && len(names) < maxTaken {
+			names[name] = true
+		}
+	}
 	var list []ToolSpec
 	for _, t := range s.tools {
 		if names[t.Name] {
@@ -76,19 +103,20 @@ func (s *shelf) taken(history []wire.Message) []ToolSpec {
 // putBack tells of the tools that a cut puts back on the shelf, as an addition to
 // the summary: the model would go on to call them without their schemas.
 func putBack(msgs []wire.Message, cut int) string {
-	kept := takenBy(msgs[cut:])
-	gone := map[string]bool{}
+	kept := wanted(msgs[cut:])
+	var names []string
 	for _, m := range msgs[:cut] {
 		for _, name := range foundBy(m) {
-			if !kept[name] {
-				gone[name] = true
+			if !slices.Contains(kept, name) {
+				names = append(names, name)
 			}
 		}
 	}
-	if len(gone) == 0 {
+	if len(names) == 0 {
 		return ""
 	}
-	names := slices.Sorted(maps.Keys(gone))
+	slices.Sort(names)
+	names = slices.Compact(names)
 	return "\n\n## Tools to load again\n\nWith " + searchName + ", by name, before a call: " + strings.Join(names[:min(len(names), searchMost)], ", ")
 }
 

@@ -159,6 +159,33 @@ func TestToolSearch_law(t *testing.T) {
 	})
 }
 
+// A server that takes 128 tools is never told of more, however many there are and
+// were found; the newest ones stay.
+func TestTools_are_never_more_than_a_server_takes(t *testing.T) {
+	tools := []Tool{echo()}
+	var replies []step
+	for i := range 100 {
+		many := shelved("many", fmt.Sprintf("m%02d", i), "does much")
+		many.Deferred = false
+		few := shelved("few", fmt.Sprintf("f%02d", i), "does little")
+		tools = append(tools, many, few)
+		replies = append(replies, says(call(fmt.Sprint(i), few.Name, "{}")))
+	}
+	b := newBench(tools, append(replies, says(text("done")))...)
+	if e := b.Do(context.Background()); e.Outcome != wire.OK {
+		t.Fatalf("%+v", e)
+	}
+	for i, r := range b.script.requests {
+		got := sent(r)
+		if len(got) > 128 || !slices.Contains(got, "echo") || slices.Contains(got, "mcp__many__m00") {
+			t.Fatalf("call %d: %d tools: %v", i, len(got), got)
+		}
+		if i > 0 && !slices.Contains(got, fmt.Sprintf("mcp__few__f%02d", i-1)) {
+			t.Fatalf("call %d: the tool that was called is not there: %v", i, got)
+		}
+	}
+}
+
 func TestToolSearch_loadedToolsCountInTheWindow(t *testing.T) {
 	big := shelved("x", "big", "big")
 	big.Schema = json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 400_000) + `"}`)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -186,6 +187,32 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	if !strings.Contains(note, "is larger than 64.0 KB") {
 		t.Error(note)
+	}
+}
+
+// An office that has many skills of many lines does not keep its runs waiting.
+func TestFrontmatter_takes_no_more_than_a_file_s_length(t *testing.T) {
+	data := []byte("---\ndescription: x\n" + strings.Repeat(" a\n", maxSkillFile/3-20) + "---\n")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fields, err := frontmatter(data)
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; err != nil || len(fields["description"]) < maxSkillFile/2 || used > 64*maxSkillFile {
+		t.Errorf("%d bytes for a file of %d, %v", used, len(data), err)
+	}
+}
+
+// A server refuses a request in which there is a NUL, and with it every session.
+func TestPrompt_holds_no_NUL(t *testing.T) {
+	s := newShell(t)
+	s.put(t, "MEMORY.md", "a\x00b")
+	s.put(t, "skills/x.md", "---\ndescription: \"a\\u0000b\"\n---\n")
+	s.put(t, "skills/y.md", "---\ndescription: a\x00b\n---\n")
+	memory, _ := Memory(s.dir)
+	skills, notes := Skills(nil, SkillDir{s.dir, "/o"})
+	prompt := SystemPrompt(PromptInput{Skills: skills, OfficeMemory: memory})
+	if strings.Count(prompt, "ab") != 3 || strings.Contains(prompt, "\x00") {
+		t.Errorf("%q %v", prompt, notes)
 	}
 }
 

@@ -17,9 +17,10 @@ type Tool struct {
 	Run func(ctx context.Context, args json.RawMessage, progress func(string)) (Result, error)
 	// A Deferred tool can be called, but the model is told of it only once
 	// tool_search has found it, or it was called. A run that has one has tool_search
-	// too.
+	// too. All tools that have a namespace are deferred if a server would refuse so
+	// many.
 	Deferred  bool
-	Namespace Namespace // for tool_search; of a deferred tool
+	Namespace Namespace // for tool_search; of a tool that is or may be deferred
 }
 
 // Namespace is where deferred tools come from.

@@ -133,7 +133,7 @@ func TestWriteSparesAMemoryThatOthersWriteToo(t *testing.T) {
 		{"write", `{"path":"` + s.dir + `/MEMORY.md","content":""}`, "change it with edit"},
 		{"edit", `{"path":"MEMORY.md","oldText":"two\n","newText":"2\n"}`, "was not found"},
 		{"edit", `{"path":"MEMORY.md","oldText":"one\n","newText":"one\ntwo\n"}`, ""},
-		{"edit", `{"path":"MEMORY.md","oldText":"one\ntwo\n","newText":""}`, ""},
+		{"edit", `{"path":"MEMORY.md","oldText":"one\ntwo\n","newText":" \n"}`, ""},
 		{"write", `{"path":"MEMORY.md","content":"anew\n"}`, ""},
 		{"write", `{"path":"notes.md","content":"1"}`, ""},
 		{"write", `{"path":"notes.md","content":"2"}`, ""},

@@ -113,6 +113,10 @@ func (rt *Runtime) Addresses() ([]Address, error) {
 	return slices.DeleteFunc(slices.Clone(list), func(a Address) bool { return rt.archived[a] }), err
 }
 
+// Lost reports whether an office has no history, not even one that was set aside:
+// [Runtime.Create] makes it again.
+func (rt *Runtime) Lost(a Address) bool { return store.Lost(rt.ws.Office(a).Sessions) }
+
 // Create makes an office, or brings an archived one back; one that is there is
 // an error. What a crash left half made is completed.
 func (rt *Runtime) Create(ctx context.Context, a Address) (*Conversation, error) {

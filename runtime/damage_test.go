@@ -114,7 +114,9 @@ func TestDamage_gives_way_when_it_is_moved_off(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c, err = rt.Create(ctx(t), c.Address); err != nil {
+	files := client(t, rt)
+	defer files.Close()
+	if err := files.Mkdir(ctx(t), "offices/local/demo", 0o750); err != nil {
 		t.Fatal(err)
 	}
 	answer(t, session(t, c, "main"), "afresh")

@@ -64,7 +64,8 @@ func (t *AddedTool) bind(s *Session, r *runner, p store.Prompt) harness.Tool {
 		},
 	}
 	return harness.Tool{
-		ToolSpec: harness.ToolSpec{Name: t.Name, Description: schema.Description, Schema: schema.Parameters},
+		ToolSpec:  harness.ToolSpec{Name: t.Name, Description: schema.Description, Schema: schema.Parameters},
+		Namespace: harness.Namespace{Name: "added", Description: "tools that programs of this office's people serve"},
 		Run: func(ctx context.Context, args json.RawMessage, _ func(string)) (harness.Result, error) {
 			return c.call(ctx, args)
 		},

@@ -74,7 +74,7 @@ var Verbs = []Verb{
 		"Use another thinking level: off, minimal, low, medium, high, xhigh or max.",
 		"EINVAL: no such level. EBUSY: something runs."},
 	{"compact", "", AtSession, 0, 0, false, "after the turn",
-		"Put a summary in the place of all but the newest part of the context. The transcript keeps everything. A restart forgets a compaction that has not begun.",
+		"Put a summary in the place of all but the newest part of the context. The transcript keeps everything. If that is not possible, agent_error in the feed says why. A restart forgets a compaction that has not begun.",
 		""},
 	{"rename", "title", AtOffice | AtSession, 1, 1, true, "at once",
 		"Give a title for people. The path stays.",

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
@@ -124,7 +125,7 @@ func assistantBlocks(parts []wire.Part) []sdk.ContentBlockParamUnion {
 
 func toolResult(m wire.Message) sdk.ContentBlockParamUnion {
 	r := sdk.ToolResultBlockParam{ToolUseID: m.ToolCallID}
-	if m.IsError {
+	if m.IsError && !hasImage(m) { // the API refuses both together, and the text says what failed
 		r.IsError = sdk.Bool(true)
 	}
 	for _, p := range m.Content {
@@ -137,6 +138,10 @@ func toolResult(m wire.Message) sdk.ContentBlockParamUnion {
 		}
 	}
 	return sdk.ContentBlockParamUnion{OfToolResult: &r}
+}
+
+func hasImage(m wire.Message) bool {
+	return slices.ContainsFunc(m.Content, func(p wire.Part) bool { return p.Type == wire.Image })
 }
 
 // markCache lets the server keep the history up to its last two user messages:

@@ -163,6 +163,7 @@ type anthropicBlock struct {
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
+	IsError   bool            `json:"is_error"`
 	Content   json.RawMessage `json:"content"`
 	Signature string          `json:"signature"`
 	Data      string          `json:"data"`

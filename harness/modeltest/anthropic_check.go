@@ -163,6 +163,9 @@ func (b anthropicBlock) check(at, role string) string {
 		if c.Type != "text" && c.Type != "image" {
 			return fmt.Sprintf("%s.tool_result.content.%d: Input tag '%s' found using 'type' does not match any of the expected tags: 'image', 'text'", at, k, c.Type)
 		}
+		if b.IsError && c.Type != "text" {
+			return at + ".tool_result: all content must be type `text` if `is_error` is true"
+		}
 		if text := c.check(fmt.Sprintf("%s.tool_result.content.%d", at, k), role); text != "" {
 			return text
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -99,6 +100,29 @@ func TestFault_H6_a_model_of_text_gets_lines_in_the_place_of_images(t *testing.T
 		r := s.Requests()
 		if !strings.Contains(string(r[0].Body), "this model takes text only") || !strings.Contains(string(r[1].Body), modeltest.PNG(2, 2)) {
 			t.Errorf("sent %s\nand %s", r[0].Body, r[1].Body)
+		}
+	})
+}
+
+// A tool that fails may still show something.
+func TestImages_of_errors_are_not_refused(t *testing.T) {
+	each(t, func(t *testing.T, a api) {
+		s := a.server(t, modeltest.Turn{Calls: []modeltest.Call{{ID: "c1", Name: "look", Arguments: "{}"}}}, modeltest.Turn{Text: "seen"})
+		run := &harness.Run{
+			Model: a.model, Provider: a.dial(s, client(t)), Store: &journal{t: t, dir: t.TempDir()}, Prompt: user("look"),
+			Tools: []harness.Tool{{
+				ToolSpec: harness.ToolSpec{Name: "look", Description: strings.Repeat("語", 2000), Schema: json.RawMessage(`{"type":"object"}`)},
+				Run: func(context.Context, json.RawMessage, func(string)) (harness.Result, error) {
+					return harness.Result{Content: []wire.Part{{Type: wire.Image, Data: modeltest.PNG(2, 2), MimeType: "image/png"}}}, errors.New("it failed")
+				},
+			}},
+		}
+		if end := run.Do(t.Context()); end.Outcome != wire.OK || len(s.Refusals()) > 0 {
+			t.Fatalf("%+v; refused %q", end, s.Refusals())
+		}
+		run.Wait()
+		if body := string(s.Requests()[1].Body); !strings.Contains(body, "it failed") || !strings.Contains(body, modeltest.PNG(2, 2)) {
+			t.Errorf("sent %s", body)
 		}
 	})
 }

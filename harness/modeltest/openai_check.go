@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 type openAIRequest struct {
@@ -15,8 +16,9 @@ type openAIRequest struct {
 	Tools     []struct {
 		Type     string `json:"type"`
 		Function struct {
-			Name       string          `json:"name"`
-			Parameters json.RawMessage `json:"parameters"`
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			Parameters  json.RawMessage `json:"parameters"`
 		} `json:"function"`
 	} `json:"tools"`
 	Messages []openAIMessage `json:"messages"`
@@ -51,6 +53,8 @@ const (
 	openAITools  = 128
 	openAIString = 10 << 20 // characters of a content
 	openAICallID = 40
+
+	openAIDescription = 1024 // characters; of Chat Completions
 )
 
 var openAIName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
@@ -122,6 +126,9 @@ func (r openAIRequest) checkTools() string {
 			return fmt.Sprintf("Missing required parameter: 'tools[%d].type'.", i)
 		case bad != "":
 			return bad
+		case utf8.RuneCountInString(t.Function.Description) > openAIDescription:
+			return fmt.Sprintf("Invalid 'tools[%d].function.description': string too long. Expected a string with maximum length %d, but got a string with length %d instead.",
+				i, openAIDescription, utf8.RuneCountInString(t.Function.Description))
 		case seen[name]:
 			return "Invalid 'tools': duplicate function name " + name + "."
 		case !isObject(t.Function.Parameters):

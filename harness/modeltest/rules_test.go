@@ -140,6 +140,7 @@ func TestAnthropic_refuses_what_the_real_server_refuses(t *testing.T) {
 		{name: "an image of 8001 pixels", body: img("image/png", modeltest.PNG(8001, 1)), want: "dimensions exceed max allowed size: 8000 pixels"},
 		{name: "21 images, one of 2001 pixels", body: anthropicBody(asks(times(20, image("image/png", modeltest.PNG(1, 1))) + "," + image("image/png", modeltest.PNG(2001, 1)))), want: "many-image requests: 2000 pixels"},
 		{name: "101 images", body: anthropicBody(asks(times(101, image("image/png", modeltest.PNG(1, 1))))), want: "too many images: 101 > 100"},
+		{name: "an image in an error", body: anthropicBody(use + user(`{"type":"tool_result","tool_use_id":"a","is_error":true,"content":[`+image("image/png", modeltest.PNG(1, 1))+`]}`)), want: "messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true"},
 		{name: "an image in a result", body: anthropicBody(use + user(`{"type":"tool_result","tool_use_id":"a","content":[`+image("image/png", "%%%")+`]}`)), want: "messages.2.content.0.tool_result.content.0.image.source.base64: invalid base64 data"},
 	})
 }

@@ -118,6 +118,13 @@ func (s *Server) Then(turns ...Turn) {
 	s.script = append(s.script, turns...)
 }
 
+// Instead puts turns in the place of what is left of the script.
+func (s *Server) Instead(turns ...Turn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script = turns
+}
+
 // Requests returns the requests that have come, refused ones too.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()

@@ -58,7 +58,7 @@ func tools(specs []harness.ToolSpec, compat Compat) []sdk.ChatCompletionToolUnio
 	var out []sdk.ChatCompletionToolUnionParam
 	for _, s := range specs {
 		// The raw text keeps the order of the schema's keys.
-		f := map[string]any{"name": s.Name, "description": s.Description, "parameters": s.Schema}
+		f := map[string]any{"name": s.Name, "description": beginning(s.Description), "parameters": s.Schema}
 		if compat.Strict {
 			f["strict"] = false
 		}
@@ -69,6 +69,17 @@ func tools(specs []harness.ToolSpec, compat Compat) []sdk.ChatCompletionToolUnio
 		out = append(out, sdk.ChatCompletionFunctionTool(param.Override[shared.FunctionDefinitionParam](json.RawMessage(raw))))
 	}
 	return out
+}
+
+// maxDescription is how many characters OpenAI takes of what is said of a tool.
+const maxDescription = 1024
+
+// beginning is as much of a tool's description as OpenAI takes.
+func beginning(description string) string {
+	if r := []rune(description); len(r) > maxDescription {
+		return string(r[:maxDescription-1]) + "…"
+	}
+	return description
 }
 
 // messages turns a prepared history into the API's. Images of tool results,

@@ -73,6 +73,9 @@ func decode(data []byte) (image.Image, string, error) {
 	if most := maxDecoded / perPixel(data, format, c.ColorModel); c.Width > most/c.Height {
 		return nil, "", fmt.Errorf("%dx%d pixels are more than can be scaled down here", c.Width, c.Height)
 	}
+	if format == "jpeg" && passes(data) > maxPasses {
+		return nil, "", fmt.Errorf("it draws its pixels more than %d times over", maxPasses)
+	}
 	img, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, "", fmt.Errorf("it cannot be decoded (%w)", err)

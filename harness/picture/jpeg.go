@@ -11,20 +11,42 @@ import (
 const (
 	progressive = 0xc2 // the frame of a file that is drawn several times over
 	application = 0xe1 // where Exif data are
-	scan        = 0xda // the pixels
+	scan        = 0xda // the pixels follow
+	restart     = 0xd0 // the first of eight that stand among pixels
+	endOfImage  = 0xd9
 )
 
-// segments are those of a JPEG file up to its pixels.
+// segments are those of a JPEG file up to its end; the pixels behind those of the
+// kind scan are passed over.
 func segments(data []byte) iter.Seq2[byte, []byte] {
 	return func(yield func(byte, []byte) bool) {
-		for i := 2; i+4 <= len(data) && data[i] == 0xff && data[i+1] != scan; {
+		for i := 2; i+4 <= len(data); {
+			kind := data[i+1]
+			if data[i] != 0xff || kind == 0 || kind == 0xff || restart <= kind && kind < restart+8 {
+				i++ // among pixels, or nothing that a decoder heeds
+				continue
+			}
 			end := i + 2 + int(binary.BigEndian.Uint16(data[i+2:]))
-			if end > len(data) || end < i+4 || !yield(data[i+1], data[i+4:end]) {
+			if kind == endOfImage || end > len(data) || end < i+4 || !yield(kind, data[i+4:end]) {
 				return
 			}
 			i = end
 		}
 	}
+}
+
+// maxPasses is how often a file may draw its pixels: ten times are usual, and a
+// small file that does so a million times would keep a decoder busy for hours.
+const maxPasses = 64
+
+// passes is how often a JPEG file draws its pixels.
+func passes(data []byte) (n int) {
+	for kind := range segments(data) {
+		if kind == scan {
+			n++
+		}
+	}
+	return n
 }
 
 // isProgressive reports whether a decoder keeps the coefficients of all pixels.

@@ -212,6 +212,38 @@ func TestFit_puts_photographs_upright(t *testing.T) {
 	}
 }
 
+// drawn is a progressive JPEG file that draws its pixels n times over.
+func drawn(w, h uint16, n int) []byte {
+	var b bytes.Buffer
+	segment := func(kind byte, body ...byte) {
+		b.Write([]byte{0xff, kind})
+		_ = binary.Write(&b, binary.BigEndian, uint16(len(body)+2)) // a buffer cannot fail
+		b.Write(body)
+	}
+	b.WriteString("\xff\xd8")
+	segment(0xdb, bytes.Repeat([]byte{1}, 65)...)
+	segment(0xc2, 8, byte(h>>8), byte(h), byte(w>>8), byte(w), 1, 1, 0x11, 0)
+	segment(0xc4, append([]byte{0x10, 1}, append(make([]byte, 15), 0xe0)...)...) // one code, for 16,384 blocks of nothing
+	for range n {
+		segment(0xda, 1, 1, 0, 1, 63, 0)
+		b.Write(make([]byte, 2*(int(w)*int(h)/64/16384+2)))
+	}
+	b.WriteString("\xff\xd9")
+	return b.Bytes()
+}
+
+// A small file that would keep the decoder busy for an hour is refused at once;
+// what a camera appends to a picture is no part of it.
+func TestFault_H6_images_that_draw_themselves_without_end(t *testing.T) {
+	tail := bytes.Repeat([]byte("\xff\xda\x00\x02"), 1000)
+	for n, ok := range map[int]bool{10: true, 64: true, 65: false, 50_000: false} {
+		_, err := picture.Fit(t.Context(), append(drawn(2000, 2000, n), tail...), limits)
+		if (err == nil) != ok || !ok && err.Error() != "it draws its pixels more than 64 times over" {
+			t.Errorf("%d passes: %v", n, err)
+		}
+	}
+}
+
 func TestFault_H6_images_that_cannot_be_decoded_are_errors(t *testing.T) {
 	whole := asPNG(noise(50, 50))
 	twisted := bytes.Clone(whole)

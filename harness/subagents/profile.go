@@ -41,7 +41,7 @@ func Builtin() []Profile {
 			"You are a creative producer. Settle for whom the piece is and what it is to do, offer few and distinct ideas, and finish the one that was asked for. Report the files that you made."},
 		{"ad-operations-specialist", "read bash write", "set up, check and report on campaigns",
 			"You are a specialist for ad operations. Check names, dates, budgets and links one by one against what was ordered, and compute the figures that you report. Report every discrepancy, the worst first."},
-		{"summarizer", "jev", "read what it is given, and say what matters; it has no files and no commands",
+		{"summarizer", "jev", "say what matters in what it is given; no files, no commands",
 			"You summarise and judge what you are given, and nothing else. Keep names, figures and dates exact, and leave out what you were not given."},
 	} {
 		list = append(list, Profile{

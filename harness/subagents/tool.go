@@ -39,15 +39,15 @@ func (p Parent) use(ctx context.Context, args json.RawMessage, progress func(str
 }
 
 var description = func() string {
-	s := "Have subagents work for you, and get their final messages. " +
+	s := "Have subagents work for you, and get their answers. " +
 		"Each begins with an empty history and knows only what task, input and parentContext say. " +
-		"Give exactly one of task (one subagent), tasks (up to 8 that work at the same time) and dag " +
-		"(up to 8 nodes; one gets the results of the nodes in its dependsOn, and is skipped if one of them fails). " +
-		"Each may use 100 turns, 10 minutes, USD 10 and 1,000,000 tokens, which count as yours too. The profiles:"
+		"Give exactly one of task (one subagent), tasks (up to 8 at the same time) and dag " +
+		"(up to 8 nodes; each gets the results of its dependsOn, and is skipped if one fails). " +
+		"Each may use 100 turns, 10 minutes, USD 10 and 1,000,000 tokens, counted as yours too. The profiles:"
 	for _, p := range Builtin() {
 		s += "\n- " + p.Name + ": " + p.Description
 	}
-	return s + "\nFiles agents/<name>.md in the shared workspace change these and add others."
+	return s + "\nagents/<name>.md of the shared workspace change them and add more."
 }()
 
 // schema is written out, without references and alternatives, which not every

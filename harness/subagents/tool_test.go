@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"mikan/harness"
 	"mikan/wire"
@@ -251,5 +252,12 @@ func TestCombine(t *testing.T) {
 		if got := Combine(a, tt.request); got != tt.want {
 			t.Errorf("%+v: %+v, want %+v", tt.request, got, tt.want)
 		}
+	}
+}
+
+// OpenAI's servers take no longer description of a tool.
+func TestTool_is_described_in_1024_characters(t *testing.T) {
+	if n := utf8.RuneCountInString(Tool(Parent{}).Description); n > 1024 {
+		t.Errorf("%d characters", n)
 	}
 }

@@ -146,11 +146,23 @@ func moveSideCars(path, aside string) error {
 	return nil
 }
 
+// Lost reports whether no store is at path, and none that was there is set aside.
+func Lost(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, os.ErrNotExist) && len(putAside(path)) == 0
+}
+
+// putAside are the databases that were at path and are set aside.
+func putAside(path string) []string {
+	list, _ := filepath.Glob(globQuote(path) + ".damaged-*Z") // the pattern is well formed
+	return list
+}
+
 // missing is the error of a database that is not there, err if none has been set
 // aside. It completes a move that a crash has cut short, so that a copy that is
 // put in the place of the database does not get the old one's log.
 func missing(path string, err error) error {
-	list, _ := filepath.Glob(globQuote(path) + ".damaged-*Z")
+	list := putAside(path)
 	if len(list) == 0 {
 		return err
 	}

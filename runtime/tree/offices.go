@@ -37,7 +37,7 @@ func (b *builder) platformDir(platform string) fs.Node {
 			list, err := b.rt.Addresses()
 			var names []string
 			for _, a := range list {
-				if a.Platform == platform {
+				if a.Platform == platform && !b.rt.Lost(a) {
 					names = append(names, wire.EscapeName(a.ConversationID))
 				}
 			}
@@ -48,7 +48,7 @@ func (b *builder) platformDir(platform string) fs.Node {
 			if err != nil {
 				return nil, fs.NotExist
 			}
-			if has, err := b.rt.Has(a); err != nil || !has {
+			if has, err := b.rt.Has(a); err != nil || !has || b.rt.Lost(a) {
 				return nil, cmp.Or(err, error(fs.NotExist))
 			}
 			return lazy{b, a}, nil
