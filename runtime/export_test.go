@@ -37,3 +37,9 @@ func (c *Conversation) SweepLater(ctx context.Context, d time.Duration) {
 	c.mu.Unlock()
 	c.sweep(ctx)
 }
+
+// Hold keeps the session from taking a prompt until release is called.
+func (s *Session) Hold() (release func()) {
+	s.admit <- struct{}{}
+	return func() { <-s.admit }
+}

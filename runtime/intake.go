@@ -176,9 +176,7 @@ func (c *Conversation) tellArrival(a store.Arrival) {
 		return
 	}
 	s := c.session(a.Session)
-	s.mu.Lock()
-	s.newest = max(s.newest, a.Prompt.ID)
-	s.mu.Unlock()
+	s.accepted(a.Prompt.ID)
 	s.publish(wire.Event{Type: wire.Accepted, Prompt: a.Prompt.TS(), Actor: a.Prompt.Actor, Text: a.Prompt.Text})
 	if a.Record != nil {
 		s.publish(wire.Event{Type: wire.Logged, Prompt: a.Prompt.TS(), Record: a.Record})

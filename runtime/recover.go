@@ -18,7 +18,7 @@ func (c *Conversation) recover(ctx context.Context) error {
 	c.marked = true
 	c.mu.Unlock()
 	var waiting []int64
-	suspects := map[int64]bool{}
+	suspects, newest := map[int64]bool{}, map[int64]int64{}
 	var rows []store.Session
 	var unposted int
 	err := c.use(ctx, func(db *store.DB) (err error) {
@@ -34,6 +34,11 @@ func (c *Conversation) recover(ctx context.Context) error {
 			return err
 		}
 		for _, id := range waiting {
+			p, _, err := db.Newest(ctx, id)
+			if err != nil {
+				return err
+			}
+			newest[id] = p.ID
 			if suspects[id], err = db.Suspect(ctx, id); err != nil {
 				return err
 			}
@@ -55,11 +60,15 @@ func (c *Conversation) recover(ctx context.Context) error {
 		c.post()
 	}
 	for _, row := range rows {
-		switch {
-		case suspects[row.ID]:
-			c.rt.suspect(c.session(row))
-		case slices.Contains(waiting, row.ID):
-			c.session(row).wake()
+		if !slices.Contains(waiting, row.ID) {
+			continue
+		}
+		s := c.session(row)
+		s.accepted(newest[row.ID])
+		if suspects[row.ID] {
+			c.rt.suspect(s)
+		} else {
+			s.wake()
 		}
 	}
 	return nil

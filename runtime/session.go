@@ -142,12 +142,17 @@ func (s *Session) accept(ctx context.Context, who Actor, p store.Prompt) (store.
 	case err != nil:
 		return p, err
 	}
-	s.mu.Lock()
-	s.newest = max(s.newest, p.ID)
-	s.mu.Unlock()
+	s.accepted(p.ID)
 	s.publish(wire.Event{Type: wire.Accepted, Prompt: p.TS(), Actor: who.ID, Text: p.Text})
 	s.publish(wire.Event{Type: wire.Logged, Prompt: p.TS(), Record: &rec})
 	return p, nil
+}
+
+// accepted notes the prompt that was accepted last: a stop is for those until it.
+func (s *Session) accepted(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.newest = max(s.newest, id)
 }
 
 // answer is the stream of a prompt that has not settled. It is made if it is not

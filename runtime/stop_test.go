@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"mikan/fs"
+	"mikan/runtime"
 	"mikan/runtime/store"
 	"mikan/wire"
 )
@@ -137,5 +139,37 @@ func TestSteer_goes_into_the_run(t *testing.T) {
 	}
 	if text := transcriptOf(t, s); strings.Count(text, `"role":"user"`) != 2 {
 		t.Errorf("transcript\n%s", text)
+	}
+}
+
+func TestStop_reaches_what_a_start_is_about_to_run(t *testing.T) {
+	l := newLab(t)
+	rt := l.start()
+	c := l.office(rt, "a")
+	s := session(t, c, "main")
+	prompt(t, s, "$ touch begun; sleep 1000")
+	eventually(t, "the first", exists(filepath.Join(c.Dir, "begun")))
+	prompt(t, s, "$ touch second")
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rt, err := runtime.Start(context.Background(), l.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { rt.Close() })
+	c = l.office(rt, "a")
+	s = session(t, c, "main")
+	release := s.Hold()
+	if err := rt.Resume(ctx(t)); err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
+	release()
+	if err := c.Wait(ctx(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(t, s); !strings.Contains(got, "last stopped\n") || exists(filepath.Join(c.Dir, "second"))() {
+		t.Errorf("the second ran all the same\n%s", got)
 	}
 }

@@ -93,9 +93,7 @@ func (c *Conversation) begin(ctx context.Context, now *run, ack, text string) (*
 		return nil, err
 	}
 	s := c.session(row)
-	s.mu.Lock()
-	s.newest = max(s.newest, p.ID)
-	s.mu.Unlock()
+	s.accepted(p.ID)
 	s.publish(wire.Event{Type: wire.Accepted, Prompt: p.TS(), Actor: p.Actor, Text: p.Text})
 	if rec != nil {
 		s.publish(wire.Event{Type: wire.Logged, Prompt: p.TS(), Record: rec})
