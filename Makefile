@@ -24,16 +24,18 @@ run: build
 	@scripts/run
 
 test: setup
-	CGO_ENABLED=1 go test -race -ldflags '$(LDFLAGS)' ./...
-	$(STATIC) $(LAWS) -rapid.checks=1000
-	$(STATIC) MIKAN_LONG_TURNS=150 $(LIFE)
+	CGO_ENABLED=1 go test -race -skip '$(HEAVY)|$(LAWS)' -ldflags '$(LDFLAGS)' ./...
+	$(STATIC) MIKAN_LONG_TURNS=150 go test -run '$(HEAVY)' ./runtime ./harness/mcp ./harness/modeltest ./harness/picture
+	$(STATIC) go test -run '$(LAWS)' ./runtime/v3 -rapid.checks=1000
 
-# The laws of histories, drawn very often, and a very long session.
-LAWS = go test -timeout 0 -run '^TestInvariant_transcripts' ./runtime/v3
-LIFE = go test -timeout 1h -run '^TestLongLife$$' ./runtime
+# What takes long under the race detector is run without it: a long session, much
+# data, and the laws of histories, which are drawn very often.
+HEAVY = ^TestLongLife$$|^TestAddedTool_all_together|^TestFault_P4_oddAnswers|^TestFault_H6_(request|a_refused|images_of_any)
+LAWS  = ^TestInvariant_transcripts_
+
 test-long: setup
-	$(STATIC) $(LAWS) -rapid.checks=$(or $(CASES),100000)
-	$(STATIC) MIKAN_LONG_TURNS=$(or $(TURNS),3000) $(LIFE) -v
+	$(STATIC) go test -timeout 0 -run '$(LAWS)' ./runtime/v3 -rapid.checks=$(or $(CASES),100000)
+	$(STATIC) MIKAN_LONG_TURNS=$(or $(TURNS),3000) go test -timeout 1h -run '^TestLongLife$$' -v ./runtime
 
 # One contract between parts, by its name in the tests: platform_intake,
 # session_identity, run_output, harness_tools, executor_transport.
