@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Lock makes the state directory, which is the owner's alone, and takes it for
@@ -25,7 +26,7 @@ func Lock(stateDir string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := flock(f); err != nil {
 		pid, _ := os.ReadFile(path)
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -41,6 +42,28 @@ func Lock(stateDir string) (unlock func() error, err error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f.Close, nil
+}
+
+// dying is how long the lock of a dead daemon may still be held: a command that
+// it was about to start has its files until it runs.
+const dying = 2 * time.Second
+
+// flock takes the lock on f. One that a dead process has is waited for.
+func flock(f *os.File) (err error) {
+	for end := time.Now().Add(dying); ; time.Sleep(10 * time.Millisecond) {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Now().After(end) || ownerLives(f) {
+			return err
+		}
+	}
+}
+
+// ownerLives reports whether the process lives that has written its pid to f.
+func ownerLives(f *os.File) bool {
+	var text [32]byte
+	n, _ := f.ReadAt(text[:], 0)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	return err != nil || pid <= 0 || syscall.Kill(pid, 0) != syscall.ESRCH
 }
 
 // ownDir makes the state directory, or checks that it is a directory of this

@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // prompt is how soon Run must return once nothing holds it.
-const prompt = 2 * time.Second
+const prompt = 4 * time.Second
 
 // eachMode runs a test in both modes.
 func eachMode(t *testing.T, test func(t *testing.T, mode host.Mode)) {

@@ -46,7 +46,7 @@ func TestFault_P1_ignored_TERM_does_not_survive_a_cancel(t *testing.T) {
 func TestFault_P1_time_out_kills_the_group(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode host.Mode) {
 		o, m := newOffice(t, mode), mark()
-		s := o.begin(t, "trap '' TERM; "+m+" sleep 60 & echo ready; wait", 300*time.Millisecond)
+		s := o.begin(t, "trap '' TERM; "+m+" sleep 60 & echo ready; wait", time.Second)
 		if exit := s.ended(t); exit != (wire.Exit{Code: 137, Signal: "killed", TimedOut: true}) {
 			t.Errorf("exit %+v", exit)
 		}
