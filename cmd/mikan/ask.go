@@ -51,7 +51,10 @@ func (c *askCmd) Run(ctx context.Context, std *streams) error {
 		return refused(err)
 	}
 	defer q.Close()
-	id, err := put(ctx, q, text)
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(putGrace, cancel) })()
+	id, err := put(sending, q, text)
 	if err != nil {
 		return refused(err)
 	}
@@ -74,6 +77,10 @@ func refused(err error) error {
 	}
 	return &exitError{exitRefused, err}
 }
+
+// putGrace is how long after an interrupt it may take to hear whether the prompt
+// was accepted: if it was, its run must be stopped.
+const putGrace = 5 * time.Second
 
 // put writes the prompt and returns its number, which an open ask file has as
 // its version.
